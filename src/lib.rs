@@ -1,0 +1,13 @@
+//! Stallscope shows what the GPU really waited for.
+//!
+//! ```text
+//!  files ─▶ import ─▶ model::Trace ─▶ analysis::Analysis ─▶ view::DrawList ─▶ paint ─▶ app (window)
+//!                                          │                                  └────▶ export::png
+//!                                          └─▶ export::report ◀── cli
+//! ```
+//!
+//! Each module may use those to its left only; `tests/architecture.rs` checks it.
+
+pub mod import;
+pub mod model;
+pub mod time;

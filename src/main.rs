@@ -1,0 +1,3 @@
+//! The `stallscope` program.
+
+fn main() {}

@@ -1,0 +1,21 @@
+//! The timeline model: one neutral, columnar, immutable [`Trace`] for every tracer, and the [`TraceBuilder`] that
+//! importers fill. Knows no file format, no layer, no pixel.
+
+mod builder;
+mod ids;
+mod names;
+mod spans;
+mod tables;
+mod trace;
+
+pub use builder::{SpanRow, TraceBuilder};
+pub use ids::{
+    CatId, CounterId, DeviceId, LaneId, NameId, ProcessId, RawSpan, SourceId, SpanId, StreamId,
+};
+pub use names::Names;
+pub use spans::Spans;
+pub use tables::{
+    ArgsOrigin, ArgsRef, Category, Clock, CopyInfo, CopyKind, Counter, Device, Instant, Lane,
+    LaneKind, Process, Role, Source, Stream, SyncScope, Tracer,
+};
+pub use trace::{Link, Trace};
