@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 
-use crate::model::Trace;
+use crate::model::{Trace, TraceBuilder};
 
 mod error;
 mod input;
@@ -23,6 +23,18 @@ pub struct Loaded {
     pub trace: Trace,
     /// What was read, repaired, skipped, guessed, not recorded.
     pub report: ImportReport,
+}
+
+/// What an importer works with.
+pub(crate) struct Context<'a> {
+    /// Filled by all importers of one opening.
+    pub builder: &'a mut TraceBuilder,
+    /// What happened.
+    pub report: &'a mut ImportReport,
+    /// Progress and cancellation; looked at once per block.
+    pub progress: &'a Progress,
+    /// What the user asked for.
+    pub options: &'a OpenOptions,
 }
 
 /// How to open.
