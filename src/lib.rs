@@ -8,6 +8,7 @@
 //!
 //! Each module may use those to its left only; `tests/architecture.rs` checks it.
 
+pub mod analysis;
 pub mod import;
 pub mod model;
 pub mod time;
