@@ -162,7 +162,7 @@ impl Sink for Torch {
                 .files
                 .iter()
                 .map(|f| f.written + f.text.len() as u64)
-                .sum()
+                .sum::<u64>()
     }
 
     fn keeps_exhausted(&self) -> bool {
