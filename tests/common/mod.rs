@@ -1,5 +1,6 @@
 //! What integration tests share: where test files lie, and differences as a table.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// A file or folder of the shared test data (`traces/torch`), which lies beside the repository.
@@ -19,7 +20,7 @@ pub fn shared(path: &str) -> Option<PathBuf> {
         "{} is missing, and STALLSCOPE_REQUIRE_SHARED=1",
         full.display()
     );
-    eprintln!("SKIPPED: {} is missing", full.display());
+    let _ = writeln!(std::io::stderr(), "SKIPPED: {} is missing", full.display());
     None
 }
 
