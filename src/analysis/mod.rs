@@ -24,7 +24,7 @@ mod steps;
 mod tails;
 
 pub use build::{Cancelled, OnProgress};
-pub use classify::{ArgSource, NoArgs};
+pub use classify::{ArgSource, NoArgs, lane_roles};
 pub use gpus::{GapCause, Gpu};
 pub use intervals::Union;
 pub use launches::Launched;
