@@ -50,7 +50,13 @@ pub fn analyse(opened: Opened, scope: &Scope) -> Result<Analysed, CliError> {
         trace: Arc::clone(&trace),
         reader: Mutex::new(ArgsReader::new()),
     };
-    let built = Analysis::with_args(Arc::clone(&trace), &rules, &Options::default(), &args, &|_permille| true);
+    let built = Analysis::with_args(
+        Arc::clone(&trace),
+        &rules,
+        &Options::default(),
+        &args,
+        &|_permille| true,
+    );
     // Nobody cancels: the progress function above never says stop.
     let analysis = built.map_err(|e| CliError::Usage(e.to_string()))?;
     let window = window(&trace, scope)?;
@@ -112,10 +118,18 @@ fn rank(analysis: &Analysis, scope: &Scope) -> Result<Option<usize>, CliError> {
     if found.is_some() {
         return Ok(found);
     }
-    let known: Vec<String> = analysis.ranks().iter().map(|r| r.rank.to_string()).collect();
+    let known: Vec<String> = analysis
+        .ranks()
+        .iter()
+        .map(|r| r.rank.to_string())
+        .collect();
     Err(CliError::Usage(format!(
         "There is no rank {wanted}; the trace has: {}.",
-        if known.is_empty() { "none".to_owned() } else { known.join(", ") }
+        if known.is_empty() {
+            "none".to_owned()
+        } else {
+            known.join(", ")
+        }
     )))
 }
 

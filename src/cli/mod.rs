@@ -10,9 +10,11 @@ use clap::Parser;
 
 use crate::import::LoadError;
 
+mod analyse;
 mod args;
 mod info;
 mod load;
+mod report;
 mod table;
 
 use args::{Cli, Command};
@@ -91,6 +93,7 @@ pub fn start() -> Request {
 fn run(command: Command, out: &mut dyn Write) -> Result<u8, CliError> {
     match command {
         Command::Info(args) => info::run(&args, out),
+        Command::Report(args) => report::run(&args, out),
         _ => Ok(0),
     }
 }

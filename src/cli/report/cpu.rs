@@ -15,12 +15,22 @@ const LISTED: usize = 20;
 /// CPU spans by name: their own time, the GPU time they launched, the GPU time that ran during them.
 pub fn names(out: &mut String, a: &Analysed) {
     let mut rows = a.analysis.name_table(a.window);
-    rows.retain(|r| r.with_gpu > 0);
+    // Steps have a table of their own, and usually a name each.
+    rows.retain(|r| r.with_gpu > 0 && r.layer != LayerId::STEP);
     if rows.is_empty() {
         return;
     }
     heading(out, "CPU spans and the GPU work that they launched, in ms");
-    let mut t = Table::new(&["span", "<layer", "calls", "CPU time", "GPU launched", "GPU during", "lag median", "lag max"]);
+    let mut t = Table::new(&[
+        "span",
+        "<layer",
+        "calls",
+        "CPU time",
+        "GPU launched",
+        "GPU during",
+        "lag median",
+        "lag max",
+    ]);
     for r in rows.iter().take(LISTED) {
         t.row(vec![
             shorten(&printable(a.analysis.trace().name(r.name)), 48),
@@ -35,9 +45,18 @@ pub fn names(out: &mut String, a: &Analysed) {
     }
     out.push_str(&t.render());
     if rows.len() > LISTED {
-        say(out, &format!("and {} more names; --json lists every span", rows.len() - LISTED));
+        say(
+            out,
+            &format!(
+                "and {} more names; --json lists every span",
+                rows.len() - LISTED
+            ),
+        );
     }
-    say(out, "lag: end of the span to the end of the last GPU work that it launched. A CPU span is not GPU time.");
+    say(
+        out,
+        "lag: end of the span to the end of the last GPU work that it launched. A CPU span is not GPU time.",
+    );
 }
 
 /// What is summed over the synchronising calls of one name.
@@ -74,7 +93,14 @@ pub fn syncs(out: &mut String, a: &Analysed) {
     let mut rows: Vec<(NameId, SyncSum)> = by_name.into_iter().collect();
     rows.sort_by_key(|(name, s)| (std::cmp::Reverse(s.time), *name));
     heading(out, "Calls that wait for the GPU, in ms");
-    let mut t = Table::new(&["call", "calls", "time", "absorbed", "bubble after", "<launched in"]);
+    let mut t = Table::new(&[
+        "call",
+        "calls",
+        "time",
+        "absorbed",
+        "bubble after",
+        "<launched in",
+    ]);
     for (name, s) in rows.iter().take(LISTED) {
         t.row(vec![
             shorten(&printable(a.analysis.trace().name(*name)), 40),
@@ -86,15 +112,25 @@ pub fn syncs(out: &mut String, a: &Analysed) {
         ]);
     }
     out.push_str(&t.render());
-    say(out, "absorbed: GPU time of earlier work that ran inside the call. bubble: the GPU idle after it, because nothing was queued.");
+    say(
+        out,
+        "absorbed: GPU time of earlier work that ran inside the call. bubble: the GPU idle after it, because nothing was queued.",
+    );
     let unknown: u64 = rows.iter().map(|(_n, s)| s.unknown_scope).sum();
     if unknown > 0 {
-        say(out, &format!("For {} calls the record does not say what they waited for: everything of their process counts.", format_count(unknown)));
+        say(
+            out,
+            &format!(
+                "For {} calls the record does not say what they waited for: everything of their process counts.",
+                format_count(unknown)
+            ),
+        );
     }
 }
 
 fn phases(a: &Analysed, s: &SyncSum) -> String {
-    let mut by: Vec<(&Option<LayerId>, &i64)> = s.by_phase.iter().filter(|(_p, ns)| **ns > 0).collect();
+    let mut by: Vec<(&Option<LayerId>, &i64)> =
+        s.by_phase.iter().filter(|(_p, ns)| **ns > 0).collect();
     by.sort_by_key(|(_p, ns)| std::cmp::Reverse(**ns));
     let text = |(phase, ns): &(&Option<LayerId>, &i64)| {
         let name = phase.map_or("no phase", |l| a.analysis.layers().info(l).name.as_str());

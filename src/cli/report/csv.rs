@@ -36,7 +36,13 @@ pub fn steps(a: &Analysed, out: &mut dyn Write) -> io::Result<()> {
 fn cells(a: &Analysed, rank: usize, row: &StepRow) -> Vec<String> {
     let r = &a.analysis.ranks()[rank];
     let number = |n: i64| n.to_string();
-    let known = |n: i64| if r.gpu.is_some() { n.to_string() } else { String::new() };
+    let known = |n: i64| {
+        if r.gpu.is_some() {
+            n.to_string()
+        } else {
+            String::new()
+        }
+    };
     let maybe = |n: Option<i64>| n.map_or(String::new(), |n| n.to_string());
     let mut cells = vec![
         r.rank.to_string(),

@@ -24,13 +24,19 @@ pub fn gpus(out: &mut String, a: &Analysed) {
     let gpus = shown(a);
     if gpus.is_empty() {
         heading(out, "GPU");
-        say(out, "No GPU activity was recorded, so nobody can tell when a GPU was idle.");
+        say(
+            out,
+            "No GPU activity was recorded, so nobody can tell when a GPU was idle.",
+        );
         return;
     }
     if gpus.len() > IN_FULL {
         overview(out, a, &gpus);
     }
-    for &gpu in gpus.iter().take(if gpus.len() > IN_FULL { 0 } else { IN_FULL }) {
+    for &gpu in gpus
+        .iter()
+        .take(if gpus.len() > IN_FULL { 0 } else { IN_FULL })
+    {
         one(out, a, gpu);
     }
 }
@@ -46,7 +52,17 @@ fn name_of(a: &Analysed, gpu: usize) -> String {
 
 fn overview(out: &mut String, a: &Analysed, gpus: &[usize]) {
     heading(out, "GPUs, in ms");
-    let mut t = Table::new(&["GPU", "busy", "busy %", "compute", "comm only", "copies only", "idle", "not recorded", "operations"]);
+    let mut t = Table::new(&[
+        "GPU",
+        "busy",
+        "busy %",
+        "compute",
+        "comm only",
+        "copies only",
+        "idle",
+        "not recorded",
+        "operations",
+    ]);
     for &gpu in gpus {
         let f = a.analysis.gpu_figures(gpu, a.window);
         t.row(vec![
@@ -69,9 +85,18 @@ fn one(out: &mut String, a: &Analysed, gpu: usize) {
     heading(out, &name_of(a, gpu));
     let mut t = Table::new(&["", "ms", "of time", "<"]);
     let mut row = |name: &str, ns: i64, note: String| {
-        t.row(vec![name.to_owned(), ms(ns), percent(ns, a.window.len()), note]);
+        t.row(vec![
+            name.to_owned(),
+            ms(ns),
+            percent(ns, a.window.len()),
+            note,
+        ]);
     };
-    row("busy", f.busy, format!("{} operations", format_count(f.n_ops)));
+    row(
+        "busy",
+        f.busy,
+        format!("{} operations", format_count(f.n_ops)),
+    );
     let p = &f.partition;
     for (name, ns) in [
         ("  compute", p.compute),
@@ -91,7 +116,11 @@ fn one(out: &mut String, a: &Analysed, gpu: usize) {
         }
     }
     if f.edge > 0 {
-        row("not recorded", f.edge, "before the first and after the last thing that the record can tell".to_owned());
+        row(
+            "not recorded",
+            f.edge,
+            "before the first and after the last thing that the record can tell".to_owned(),
+        );
     }
     out.push_str(&t.render());
     overlaps(out, a, gpu);
@@ -102,8 +131,14 @@ fn cause_text(cause: GapCause) -> (&'static str, &'static str) {
     match cause {
         GapCause::Host => ("  host", "the CPU had not yet launched the next work"),
         GapCause::Kernel => ("  between kernels", "the usual short gaps"),
-        GapCause::Other => ("  held", "launched but not started: a stream, event, rank or copy engine held it"),
-        GapCause::Unknown => ("  unknown", "no launch call is recorded, or nothing follows"),
+        GapCause::Other => (
+            "  held",
+            "launched but not started: a stream, event, rank or copy engine held it",
+        ),
+        GapCause::Unknown => (
+            "  unknown",
+            "no launch call is recorded, or nothing follows",
+        ),
     }
 }
 
@@ -111,20 +146,26 @@ fn cause_text(cause: GapCause) -> (&'static str, &'static str) {
 fn overlaps(out: &mut String, a: &Analysed, gpu: usize) {
     let f = a.analysis.gpu_figures(gpu, a.window);
     if f.comm > 0 {
-        say(out, &format!(
-            "Communication {} ms: {} beside compute, {} ms exposed.",
-            ms(f.comm),
-            percent(f.comm - f.exposed_comm, f.comm),
-            ms(f.exposed_comm),
-        ));
+        say(
+            out,
+            &format!(
+                "Communication {} ms: {} beside compute, {} ms exposed.",
+                ms(f.comm),
+                percent(f.comm - f.exposed_comm, f.comm),
+                ms(f.exposed_comm),
+            ),
+        );
     }
     if f.memcpy > 0 {
-        say(out, &format!(
-            "Copies {} ms: {} under compute, {} ms beside nothing else.",
-            ms(f.memcpy),
-            percent(f.memcpy_in_compute, f.memcpy),
-            ms(f.exposed_memcpy),
-        ));
+        say(
+            out,
+            &format!(
+                "Copies {} ms: {} under compute, {} ms beside nothing else.",
+                ms(f.memcpy),
+                percent(f.memcpy_in_compute, f.memcpy),
+                ms(f.exposed_memcpy),
+            ),
+        );
     }
 }
 
@@ -143,7 +184,10 @@ fn phases(out: &mut String, a: &Analysed, gpu: usize) {
             format!("{name} {} ms ({})", ms(*ns), percent(*ns, f.idle))
         })
         .collect();
-    say(out, &format!("While it was idle, the loop was in: {}.", texts.join(", ")));
+    say(
+        out,
+        &format!("While it was idle, the loop was in: {}.", texts.join(", ")),
+    );
 }
 
 /// Launch calls and queues.
@@ -153,23 +197,48 @@ pub fn launches(out: &mut String, a: &Analysed) {
         return;
     }
     heading(out, "Launches");
-    say(out, &format!(
-        "{} calls launched {} of the {} operations; {} have no launch call in the record.",
-        format_count(f.calls),
-        format_count(f.pairs),
-        format_count(f.ops),
-        format_count(f.ops_without_launch),
-    ));
+    say(
+        out,
+        &format!(
+            "{} calls launched {} of the {} operations; {} have no launch call in the record.",
+            format_count(f.calls),
+            format_count(f.pairs),
+            format_count(f.ops),
+            format_count(f.ops_without_launch),
+        ),
+    );
     if f.op_before_launch > 0 {
-        say(out, &format!("{} operations start before their launch: the clocks of CPU and GPU disagree.", format_count(f.op_before_launch)));
+        say(
+            out,
+            &format!(
+                "{} operations start before their launch: the clocks of CPU and GPU disagree.",
+                format_count(f.op_before_launch)
+            ),
+        );
     }
     if f.blocking_calls > 0 {
-        say(out, &format!("{} calls returned only after their operation had ended.", format_count(f.blocking_calls)));
+        say(
+            out,
+            &format!(
+                "{} calls returned only after their operation had ended.",
+                format_count(f.blocking_calls)
+            ),
+        );
     }
     let mut t = Table::new(&["delay, in µs", "median", "p95", "max"]);
     let cell = |ns: Option<i64>| ns.map_or_else(|| "-".to_owned(), us);
-    t.row(vec!["return of the call to start".to_owned(), cell(f.delay.median), cell(f.delay.p95), cell(f.delay.max)]);
-    t.row(vec!["call to end of the work".to_owned(), cell(f.total.median), cell(f.total.p95), cell(f.total.max)]);
+    t.row(vec![
+        "return of the call to start".to_owned(),
+        cell(f.delay.median),
+        cell(f.delay.p95),
+        cell(f.delay.max),
+    ]);
+    t.row(vec![
+        "call to end of the work".to_owned(),
+        cell(f.total.median),
+        cell(f.total.p95),
+        cell(f.total.max),
+    ]);
     if f.pairs > 0 {
         out.push_str(&t.render());
         say(out, "A long delay is healthy: the GPU has work waiting.");
@@ -179,7 +248,9 @@ pub fn launches(out: &mut String, a: &Analysed) {
 
 fn lane_shown(a: &Analysed, lane: LaneId) -> bool {
     let device = a.analysis.trace().lane_device(lane);
-    shown(a).iter().any(|&g| Some(a.analysis.gpus()[g].device) == device)
+    shown(a)
+        .iter()
+        .any(|&g| Some(a.analysis.gpus()[g].device) == device)
 }
 
 fn queues(out: &mut String, a: &Analysed) {
@@ -191,13 +262,30 @@ fn queues(out: &mut String, a: &Analysed) {
     let mut t = Table::new(&["queue of", "most waiting", "most in flight", "mean waiting"]);
     for q in queues.iter().take(LISTED) {
         let lane = a.analysis.trace().lane(q.lane);
-        let mean = q.mean_queued.map_or_else(|| "-".to_owned(), |m| format!("{m:.1}"));
-        let full = if q.max_queued >= 1_000 { " (full: the CPU waits in launch calls)" } else { "" };
-        t.row(vec![printable(&lane.key), format!("{}{full}", format_count(q.max_queued)), format_count(q.max_in_flight), mean]);
+        let mean = q
+            .mean_queued
+            .map_or_else(|| "-".to_owned(), |m| format!("{m:.1}"));
+        let full = if q.max_queued >= 1_000 {
+            " (full: the CPU waits in launch calls)"
+        } else {
+            ""
+        };
+        t.row(vec![
+            printable(&lane.key),
+            format!("{}{full}", format_count(q.max_queued)),
+            format_count(q.max_in_flight),
+            mean,
+        ]);
     }
     out.push_str(&t.render());
     if queues.len() > LISTED {
-        say(out, &format!("and {} more queues; --json lists all", queues.len() - LISTED));
+        say(
+            out,
+            &format!(
+                "and {} more queues; --json lists all",
+                queues.len() - LISTED
+            ),
+        );
     }
 }
 
@@ -213,10 +301,21 @@ pub fn streams(out: &mut String, a: &Analysed) {
     }
     pairs.sort_by_key(|p| std::cmp::Reverse((p.both, p.min_busy)));
     heading(out, "Streams that worked at once, in ms");
-    let mut t = Table::new(&["streams", "both", "of the shorter", "kernels", "copies/kernels", "comm/kernels"]);
+    let mut t = Table::new(&[
+        "streams",
+        "both",
+        "of the shorter",
+        "kernels",
+        "copies/kernels",
+        "comm/kernels",
+    ]);
     for p in pairs.iter().take(LISTED) {
         t.row(vec![
-            format!("{} and {}", a.analysis.stream_key(p.first), a.analysis.stream_key(p.second)),
+            format!(
+                "{} and {}",
+                a.analysis.stream_key(p.first),
+                a.analysis.stream_key(p.second)
+            ),
             ms(p.both),
             percent(p.both, p.min_busy),
             ms(p.kernel_kernel),
@@ -226,6 +325,9 @@ pub fn streams(out: &mut String, a: &Analysed) {
     }
     out.push_str(&t.render());
     if pairs.len() > LISTED {
-        say(out, &format!("and {} more pairs; --json lists all", pairs.len() - LISTED));
+        say(
+            out,
+            &format!("and {} more pairs; --json lists all", pairs.len() - LISTED),
+        );
     }
 }

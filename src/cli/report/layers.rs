@@ -13,7 +13,10 @@ pub fn layers(out: &mut String, a: &Analysed) {
     let scope = a.rank.map_or(Scope::All, Scope::Rank);
     let selection = a.analysis.selection(a.window, scope);
     let never = AtomicBool::new(false);
-    let percentiles = a.analysis.percentiles(a.window, scope, &never).unwrap_or_default();
+    let percentiles = a
+        .analysis
+        .percentiles(a.window, scope, &never)
+        .unwrap_or_default();
     let mut rows: Vec<_> = selection.rows.iter().filter(|r| r.touching > 0).collect();
     if rows.is_empty() {
         return;
@@ -21,10 +24,23 @@ pub fn layers(out: &mut String, a: &Analysed) {
     rows.sort_by_key(|r| (std::cmp::Reverse(r.wall), r.layer));
     heading(out, "Layers");
     let has_gpu = !a.analysis.gpus().is_empty();
-    let mut t = Table::new(&["layer", "wall ms", "of time", "sum ms", "busiest ms", "exposed ms", "spans", "mean µs", "p95 µs", "max µs"]);
+    let mut t = Table::new(&[
+        "layer",
+        "wall ms",
+        "of time",
+        "sum ms",
+        "busiest ms",
+        "exposed ms",
+        "spans",
+        "mean µs",
+        "p95 µs",
+        "max µs",
+    ]);
     for r in rows {
         let of = |f: fn(&Percentiles) -> i64| {
-            percentiles.get(&r.layer).map_or_else(|| "-".to_owned(), |p| us(f(p)))
+            percentiles
+                .get(&r.layer)
+                .map_or_else(|| "-".to_owned(), |p| us(f(p)))
         };
         let mark = if r.reaches_past { "*" } else { "" };
         t.row(vec![
@@ -33,7 +49,11 @@ pub fn layers(out: &mut String, a: &Analysed) {
             percent(r.wall, a.window.len()),
             ms(r.sum),
             ms(r.busiest),
-            if has_gpu { ms(r.exposed) } else { "-".to_owned() },
+            if has_gpu {
+                ms(r.exposed)
+            } else {
+                "-".to_owned()
+            },
             format!("{}{mark}", format_count(r.count)),
             r.mean().map_or_else(|| "-".to_owned(), us),
             of(|p| p.p95),
@@ -41,13 +61,22 @@ pub fn layers(out: &mut String, a: &Analysed) {
         ]);
     }
     out.push_str(&t.render());
-    say(out, "wall: any process is in it. sum: how much work was done. busiest: the process that is in it longest.");
+    say(
+        out,
+        "wall: any process is in it. sum: how much work was done. busiest: the process that is in it longest.",
+    );
     if has_gpu {
-        say(out, "exposed: of the wall time, while the GPU was idle. Layers nest and overlap: do not add them up.");
+        say(
+            out,
+            "exposed: of the wall time, while the GPU was idle. Layers nest and overlap: do not add them up.",
+        );
     } else {
         say(out, "Layers nest and overlap: do not add them up.");
     }
     if selection.rows.iter().any(|r| r.reaches_past) {
-        say(out, "* one of them ends after the window; mean, p95 and max are of whole spans.");
+        say(
+            out,
+            "* one of them ends after the window; mean, p95 and max are of whole spans.",
+        );
     }
 }

@@ -7,8 +7,8 @@ use super::analyse::{self, Analysed};
 use super::args::Report;
 use super::load;
 
-mod csv;
 mod cpu;
+mod csv;
 mod gpu;
 mod head;
 mod layers;
@@ -31,6 +31,7 @@ pub fn run(args: &Report, out: &mut dyn Write) -> Result<u8, CliError> {
 fn text(a: &Analysed, args: &Report) -> Result<String, CliError> {
     let mut out = String::new();
     head::title(&mut out, a);
+    head::verdicts(&mut out, a);
     for rank in a.ranks() {
         head::waits(&mut out, a, rank);
     }
@@ -41,8 +42,8 @@ fn text(a: &Analysed, args: &Report) -> Result<String, CliError> {
         steps::steps(&mut out, a, rank);
         steps::workers(&mut out, a, rank);
     }
-    cpu::names(&mut out, a);
     gpu::launches(&mut out, a);
+    cpu::names(&mut out, a);
     cpu::syncs(&mut out, a);
     gpu::streams(&mut out, a);
     if let Some(width) = args.windows {

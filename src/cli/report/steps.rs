@@ -9,23 +9,47 @@ use crate::time::format_count;
 /// Steps listed from the beginning and from the end.
 const LISTED: usize = 12;
 
+/// One statistic of a column.
+type Pick = fn(&ColumnSummary) -> Option<i64>;
+
 /// The step table.
 pub fn steps(out: &mut String, a: &Analysed, rank: usize) {
     let r = &a.analysis.ranks()[rank];
     let (rows, partial) = a.analysis.step_rows(rank, a.window);
     heading(out, &format!("Steps{}, in ms", of_rank(a, rank)));
     if rows.is_empty() {
-        say(out, "No steps: there are no ProfilerStep, NVTX or step spans, and no batch waits to derive them from.");
+        say(
+            out,
+            "No steps: there are no ProfilerStep, NVTX or step spans, and no batch waits to derive them from.",
+        );
         return;
     }
     let cut = match partial {
         0 => String::new(),
         n => format!(" {n} more are only partly in the window."),
     };
-    say(out, &format!("{} steps ({}).{cut}", format_count(rows.len() as u64), r.steps_how.text()));
+    say(
+        out,
+        &format!(
+            "{} steps ({}).{cut}",
+            format_count(rows.len() as u64),
+            r.steps_how.text()
+        ),
+    );
     let has_gpu = r.gpu.is_some();
     let mut t = Table::new(&[
-        "step", "time", "wait", "exposed", "hidden", "forward", "backward", "optimizer", "other", "in sync", "GPU busy", "GPU lag",
+        "step",
+        "time",
+        "wait",
+        "exposed",
+        "hidden",
+        "forward",
+        "backward",
+        "optimizer",
+        "other",
+        "in sync",
+        "GPU busy",
+        "GPU lag",
     ]);
     for row in listed(&rows) {
         t.row(match row {
@@ -33,13 +57,19 @@ pub fn steps(out: &mut String, a: &Analysed, rank: usize) {
             None => vec![format!("… {} more", rows.len() - 2 * LISTED)],
         });
     }
-    let summaries: [(&str, fn(&ColumnSummary) -> Option<i64>); 3] =
-        [("median", |s| s.median), ("p95", |s| s.p95), ("max", |s| s.max)];
+    let summaries: [(&str, Pick); 3] = [
+        ("median", |s| s.median),
+        ("p95", |s| s.p95),
+        ("max", |s| s.max),
+    ];
     for (name, pick) in summaries {
         t.row(summary(&rows, name, pick, has_gpu));
     }
     out.push_str(&t.render());
-    say(out, "GPU lag: the step's last GPU work ends so long after the step. First steps of a loader's run are marked ^.");
+    say(
+        out,
+        "GPU lag: the step's last GPU work ends so long after the step. First steps of a loader's run are marked ^.",
+    );
 }
 
 /// The first and last rows with a gap, or all.
@@ -75,17 +105,18 @@ fn cells(a: &Analysed, rank: usize, row: &StepRow, has_gpu: bool) -> Vec<String>
     ]
 }
 
-fn summary(
-    rows: &[&StepRow],
-    name: &str,
-    pick: fn(&ColumnSummary) -> Option<i64>,
-    has_gpu: bool,
-) -> Vec<String> {
+fn summary(rows: &[&StepRow], name: &str, pick: Pick, has_gpu: bool) -> Vec<String> {
     let column = |value: fn(&StepRow) -> Option<i64>| {
-        ms_or_dash(pick(&ColumnSummary::of(rows.iter().filter_map(|r| value(r)))))
+        ms_or_dash(pick(&ColumnSummary::of(
+            rows.iter().filter_map(|r| value(r)),
+        )))
     };
     let gpu = |value: fn(&StepRow) -> Option<i64>| {
-        if has_gpu { column(value) } else { "-".to_owned() }
+        if has_gpu {
+            column(value)
+        } else {
+            "-".to_owned()
+        }
     };
     vec![
         name.to_owned(),
@@ -116,14 +147,26 @@ pub fn workers(out: &mut String, a: &Analysed, rank: usize) {
     } else {
         String::new()
     };
-    say(out, &format!(
-        "{} ms in {} processes, {} ms in the busiest; at least one of them loaded for {} ms{hidden}.",
-        ms(f.load_sum),
-        f.rows.len(),
-        ms(f.busiest),
-        ms(f.any_load),
-    ));
-    let mut t = Table::new(&["process", "load", "of time", "hidden", "exposed", "during waits", "loads", "median"]);
+    say(
+        out,
+        &format!(
+            "{} ms in {} processes, {} ms in the busiest; at least one of them loaded for {} ms{hidden}.",
+            ms(f.load_sum),
+            f.rows.len(),
+            ms(f.busiest),
+            ms(f.any_load),
+        ),
+    );
+    let mut t = Table::new(&[
+        "process",
+        "load",
+        "of time",
+        "hidden",
+        "exposed",
+        "during waits",
+        "loads",
+        "median",
+    ]);
     for row in f.rows.iter().take(2 * LISTED) {
         t.row(vec![
             printable(&row.key),
@@ -138,6 +181,12 @@ pub fn workers(out: &mut String, a: &Analysed, rank: usize) {
     }
     out.push_str(&t.render());
     if f.rows.len() > 2 * LISTED {
-        say(out, &format!("and {} more processes; --json lists all", f.rows.len() - 2 * LISTED));
+        say(
+            out,
+            &format!(
+                "and {} more processes; --json lists all",
+                f.rows.len() - 2 * LISTED
+            ),
+        );
     }
 }

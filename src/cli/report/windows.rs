@@ -19,17 +19,28 @@ pub fn windows(out: &mut String, a: &Analysed, width: i64, way: Layers) -> Resul
         Layers::Exact => (c.sum, c.proc_max),
         Layers::Dfanalyzer => (c.dfa_sum, c.dfa_proc_max),
     };
-    heading(out, &format!("Windows of {}, in ms: sum over processes / busiest", format_ns(width)));
-    let heads: Vec<&str> = std::iter::once("from").chain(WINDOW_GROUPS.iter().map(|g| g.0)).collect();
+    heading(
+        out,
+        &format!(
+            "Windows of {}, in ms: sum over processes / busiest",
+            format_ns(width)
+        ),
+    );
+    let heads: Vec<&str> = std::iter::once("from ms")
+        .chain(WINDOW_GROUPS.iter().map(|g| g.0))
+        .collect();
     let mut t = Table::new(&heads);
     let mut totals = [(0_i64, 0_i64); WINDOW_GROUPS.len()];
     for (j, row) in cells.iter().enumerate() {
         let from = i64::try_from(j).unwrap_or(i64::MAX).saturating_mul(width);
-        let range = TimeRange::new(origin.saturating_add(from), origin.saturating_add(from).saturating_add(width));
+        let range = TimeRange::new(
+            origin.saturating_add(from),
+            origin.saturating_add(from).saturating_add(width),
+        );
         if !range.overlaps(a.window) {
             continue;
         }
-        let mut line = vec![format_ns(from)];
+        let mut line = vec![ms(from)];
         for (total, cell) in totals.iter_mut().zip(row) {
             let (sum, busiest) = pick(cell);
             total.0 += sum;
@@ -38,12 +49,25 @@ pub fn windows(out: &mut String, a: &Analysed, width: i64, way: Layers) -> Resul
         }
         t.row(line);
     }
-    let total = totals.iter().map(|(s, b)| format!("{} / {}", ms(*s), ms(*b)));
-    t.row(std::iter::once("added up".to_owned()).chain(total).collect());
+    let total = totals
+        .iter()
+        .map(|(s, b)| format!("{} / {}", ms(*s), ms(*b)));
+    t.row(
+        std::iter::once("added up".to_owned())
+            .chain(total)
+            .collect(),
+    );
     out.push_str(&t.render());
-    say(out, match way {
-        Layers::Exact => "Spans are clipped at window borders; \"busiest, added up\" depends on the width.",
-        Layers::Dfanalyzer => "As DFAnalyzer: whole spans in the window of their start, nested ones each; a cell can exceed its window.",
-    });
+    say(
+        out,
+        match way {
+            Layers::Exact => {
+                "Spans are clipped at window borders; \"busiest, added up\" depends on the width."
+            }
+            Layers::Dfanalyzer => {
+                "As DFAnalyzer: whole spans in the window of their start, nested ones each; a cell can exceed its window."
+            }
+        },
+    );
     Ok(())
 }
