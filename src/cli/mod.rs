@@ -12,10 +12,14 @@ use crate::import::LoadError;
 
 mod analyse;
 mod args;
+mod check;
+mod compare;
 mod info;
 mod load;
 mod report;
+mod steady;
 mod table;
+mod whatif;
 
 use args::{Cli, Command};
 
@@ -94,6 +98,9 @@ fn run(command: Command, out: &mut dyn Write) -> Result<u8, CliError> {
     match command {
         Command::Info(args) => info::run(&args, out),
         Command::Report(args) => report::run(&args, out),
+        Command::Check(args) => check::run(&args, out),
+        Command::Compare(args) => compare::run(&args, out),
+        Command::Whatif(args) => whatif::run(&args, out),
         _ => Ok(0),
     }
 }
