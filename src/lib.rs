@@ -12,3 +12,4 @@ pub mod analysis;
 pub mod import;
 pub mod model;
 pub mod time;
+pub mod view;
