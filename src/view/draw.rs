@@ -328,6 +328,8 @@ pub struct Stats {
     pub single_spans: u64,
     /// Labels that fitted but were left out because of [`super::MAX_LABELS`].
     pub labels_dropped: u64,
+    /// Tails that were left out because one that starts within 8 points is drawn.
+    pub tails_dropped: u64,
     /// Arrows that were left out because of the limit of 50 per span.
     pub arrows_dropped: u64,
 }
@@ -378,4 +380,3 @@ impl DrawList {
             })
     }
 }
-

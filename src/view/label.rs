@@ -167,10 +167,18 @@ mod tests {
         assert_eq!(at(400).as_deref(), Some(KERNEL));
         assert_eq!(
             at(110).as_deref(),
-            Some("at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char*, 1ul>>")
+            Some(
+                "at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char*, 1ul>>"
+            )
         );
-        assert_eq!(at(60).as_deref(), Some("at::native::vectorized_elementwise_kernel"));
-        assert_eq!(at(38).as_deref(), Some("native::vectorized_elementwise_kernel"));
+        assert_eq!(
+            at(60).as_deref(),
+            Some("at::native::vectorized_elementwise_kernel")
+        );
+        assert_eq!(
+            at(38).as_deref(),
+            Some("native::vectorized_elementwise_kernel")
+        );
         assert_eq!(at(30).as_deref(), Some("vectorized_elementwise_kernel"));
         assert_eq!(at(10).as_deref(), Some("vector…nel"));
         assert_eq!(at(4).as_deref(), Some("ve…l"));
@@ -179,11 +187,21 @@ mod tests {
 
     #[test]
     fn what_is_no_function_keeps_its_words() {
-        assert_eq!(shorten("Memcpy HtoD (Pageable -> Device)", 20).as_deref(), Some("Memcpy HtoD"));
-        assert_eq!(shorten("Optimizer.step#SGD.step", 23).as_deref(), Some("Optimizer.step#SGD.step"));
+        assert_eq!(
+            shorten("Memcpy HtoD (Pageable -> Device)", 20).as_deref(),
+            Some("Memcpy HtoD")
+        );
+        assert_eq!(
+            shorten("Optimizer.step#SGD.step", 23).as_deref(),
+            Some("Optimizer.step#SGD.step")
+        );
         assert_eq!(shorten("aten::conv2d", 8).as_deref(), Some("conv2d"));
         assert_eq!(
-            shorten("void (anonymous namespace)::softmax_warp<float>(float*)", 33).as_deref(),
+            shorten(
+                "void (anonymous namespace)::softmax_warp<float>(float*)",
+                33
+            )
+            .as_deref(),
             Some("softmax_warp")
         );
         assert_eq!(shorten("ab", 2).as_deref(), Some("ab"));
@@ -192,9 +210,16 @@ mod tests {
 
     #[test]
     fn a_duration_never_costs_a_character_of_the_name() {
-        assert_eq!(with_duration("item", "54 ms", 10).as_deref(), Some("item 54 ms"));
+        assert_eq!(
+            with_duration("item", "54 ms", 10).as_deref(),
+            Some("item 54 ms")
+        );
         assert_eq!(with_duration("item", "54 ms", 9).as_deref(), Some("item"));
-        assert!(!with_duration("a_long_name", "5 ms", 9).unwrap().contains("ms"));
+        assert!(
+            !with_duration("a_long_name", "5 ms", 9)
+                .unwrap()
+                .contains("ms")
+        );
     }
 
     proptest! {

@@ -21,10 +21,10 @@ pub use draw::{
 pub use geom::{Point, Rect, Rgba, Size};
 pub use history::{GESTURE_MS, History, MAX_ENTRIES};
 pub use layout::{
-    LayoutInput, Links, MAX_LABELS, Metrics, Options, OverviewInput, band_content_height, layout,
-    overview, pinned_area_height,
+    BETWEEN, LayoutInput, Links, MAX_LABELS, Metrics, Options, OverviewInput, RULER, STEPS, Scroll,
+    areas, band_content_height, layout, overview, overview_viewport, window_edges,
 };
-pub use lod::{Leaf, Lod, Part, Piece, SubRow, Tree, WaitRow};
+pub use lod::{Intervals, Leaf, Lod, Part, Piece, RankTrees, SubRow, Tree, WaitRow};
 pub use rows::{
     GROUP_GAP, LANE_GAP, MAX_OPEN_WORKERS, Node, NodeId, NodeKind, QUIET_SHARE, ROW_HEIGHT, Row,
     RowKind, RowState, RowTree, Rows, SUMMARY_HEIGHT,

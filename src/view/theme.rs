@@ -25,6 +25,8 @@ pub struct Theme {
     pub warning: Rgba,
     /// Edges of the selection, and its tint.
     pub select: Rgba,
+    /// Text on `select`.
+    pub on_select: Rgba,
     /// Search hits.
     pub hit: Rgba,
     /// Step strip, even and odd steps.
@@ -81,10 +83,9 @@ impl Swatch {
             LayerClass::Cpu => Self::Cpu,
             LayerClass::Load => Self::Load,
             LayerClass::Io => Self::Io,
-            LayerClass::GpuMark
-            | LayerClass::Container
-            | LayerClass::Api
-            | LayerClass::Sync => Self::Neutral,
+            LayerClass::GpuMark | LayerClass::Container | LayerClass::Api | LayerClass::Sync => {
+                Self::Neutral
+            }
         }
     }
 
@@ -144,6 +145,7 @@ impl Theme {
             weak: Rgba::hex(0xA2_A2_AC),
             warning: Rgba::hex(0xE8_70_3A),
             select: Rgba::hex(0x5A_B8_F0),
+            on_select: BLACK,
             hit: Rgba::hex(0xF7_E7_3C),
             steps: [Rgba::hex(0x31_31_38), Rgba::hex(0x29_29_2F)],
             strong: WHITE,
@@ -164,7 +166,8 @@ impl Theme {
             text: Rgba::hex(0x16_16_1A),
             weak: Rgba::hex(0x62_62_6C),
             warning: Rgba::hex(0xA8_4A_00),
-            select: Rgba::hex(0x1F_86_C9),
+            select: Rgba::hex(0x1A_78_B8),
+            on_select: WHITE,
             hit: Rgba::hex(0xB5_89_00),
             steps: [Rgba::hex(0xD9_D9_E0), Rgba::hex(0xE6_E6_EB)],
             strong: BLACK,

@@ -49,7 +49,7 @@ pub(super) fn strip(ctx: &mut Ctx<'_>, strip: &Strip<'_>) {
     let mut out = Layers::default();
     backgrounds(ctx, strip, &mut out);
     if ctx.input.options.exposed_columns {
-        waits::columns(ctx, strip.area, &mut out.back);
+        waits::columns(ctx, strip.rows, strip.area, strip.dy, &mut out.back);
     }
     for (i, row) in strip.rows.iter().enumerate() {
         let place = Place {
@@ -178,14 +178,7 @@ fn mark(ctx: &Ctx<'_>, run: &Run, place: Place, id: impl Fn(u32) -> SpanId) -> M
     }
 }
 
-fn draw(
-    ctx: &mut Ctx<'_>,
-    mark: &Mark,
-    run: &Run,
-    place: Place,
-    out: &mut Layers,
-    summary: bool,
-) {
+fn draw(ctx: &mut Ctx<'_>, mark: &Mark, run: &Run, place: Place, out: &mut Layers, summary: bool) {
     let theme = ctx.input.theme;
     let mut look = ctx.style(mark.class, place.gpu);
     if run.count > 1 {

@@ -81,8 +81,7 @@ fn launched(trace: &Trace, analysis: &Analysis, span: SpanId) -> Vec<Link> {
     let mut out = Vec::new();
     for lane in trace.lane_ids() {
         let info = trace.lane(lane);
-        let autograd =
-            process.is_some() && info.process == process && analysis.is_autograd(lane);
+        let autograd = process.is_some() && info.process == process && analysis.is_autograd(lane);
         if lane == own || autograd {
             out.extend_from_slice(links_from(trace, info.spans.clone(), range));
         }

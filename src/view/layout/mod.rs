@@ -8,12 +8,30 @@
 //!  │         └ lanes (scroll) ──────┘
 //! ```
 
+mod arrows;
+mod band;
+mod ctx;
+mod headers;
+mod labels;
+mod lanes;
 mod links;
+mod overlay;
+mod overview;
+mod ruler;
+mod runs;
+mod style;
+mod tails;
+mod waits;
 
-pub use links::Links;
+pub use links::{BETWEEN, Links};
+pub use overview::{OverviewInput, overview, overview_viewport, window_edges};
+pub use ruler::{RULER, STEPS};
 
-use super::draw::DrawList;
-use super::geom::Size;
+use ctx::Ctx;
+use lanes::Strip;
+
+use super::draw::{Areas, DrawList, Item, SectionKind};
+use super::geom::{Rect, Size};
 use super::rows::Rows;
 use super::theme::{Swatch, Theme};
 use super::viewport::Viewport;
@@ -122,4 +140,147 @@ impl Default for Options {
             only: None,
         }
     }
+}
+
+/// Share of the picture's height that pinned lanes take at most.
+const PINNED_SHARE: f32 = 0.4;
+/// Share of the picture's height that the overlap band takes at most; more GPUs scroll.
+const BAND_SHARE: f32 = 0.4;
+/// Space above the lanes, points.
+const TOP: f32 = 2.0;
+
+/// Height of the overlap band with all GPUs, points; it scrolls where that is more than 40 % of the picture.
+#[must_use]
+pub fn band_content_height(analysis: &Analysis) -> f32 {
+    band::content_height(analysis.gpus(), analysis.ranks())
+}
+
+/// The regions of a picture.
+#[must_use]
+pub fn areas(input: &LayoutInput<'_>) -> Areas {
+    let (size, x0) = (input.size, input.metrics.header_width);
+    let options = &input.options;
+    let take = |on: bool, height: f32| if on { height } else { 0.0 };
+    let ruler = take(options.ruler, RULER);
+    let steps = ruler + take(options.steps, STEPS);
+    let content = band_content_height(input.analysis);
+    // Without lanes the band may take everything.
+    let most = if options.lanes {
+        size.height * BAND_SHARE
+    } else {
+        size.height
+    };
+    let gap = take(options.band && steps > 0.0, TOP);
+    let band = steps + gap + take(options.band, content.min(most));
+    let pinned_content = input.rows.pinned_height();
+    let pins = take(
+        options.lanes,
+        pinned_content.min(size.height * PINNED_SHARE),
+    );
+    let pinned = band + pins;
+    let across = |y0: f32, y1: f32| Rect::new(x0, y0, size.width, y1.max(y0));
+    Areas {
+        ruler: across(0.0, ruler),
+        steps: across(ruler, steps),
+        band: across(steps + gap, band),
+        pinned: across(band, pinned),
+        lanes: across(pinned, if options.lanes { size.height } else { pinned }),
+        headers: Rect::new(0.0, 0.0, x0, size.height),
+        band_content: content,
+        pinned_content,
+    }
+}
+
+/// Lays the timeline out.
+#[must_use]
+pub fn layout(input: &LayoutInput<'_>) -> DrawList {
+    let mut ctx = Ctx::new(input);
+    let areas = areas(input);
+    ctx.list.areas = areas;
+    let theme = input.theme;
+    let all = Rect::new(0.0, 0.0, input.size.width, input.size.height);
+    let back = vec![
+        Item::Rect {
+            rect: all,
+            fill: theme.canvas,
+        },
+        Item::Rect {
+            rect: areas.headers,
+            fill: theme.panel,
+        },
+    ];
+    ctx.section(SectionKind::Background, all, back);
+    let rows = input.rows;
+    let strips = [
+        (areas.pinned, rows.pinned(), input.scroll.pinned, true),
+        (areas.lanes, rows.rows(), input.scroll.lanes, false),
+    ];
+    let mut arrows = Vec::new();
+    for (area, all_rows, scroll, pinned) in strips {
+        let height = area.height();
+        if height <= 0.0 {
+            continue;
+        }
+        let range = if pinned {
+            rows.pinned_visible(scroll, scroll + height)
+        } else {
+            rows.visible(scroll, scroll + height)
+        };
+        let strip = Strip {
+            first: range.start,
+            rows: &all_rows[range],
+            area,
+            dy: area.y0 - scroll,
+            pinned,
+        };
+        lanes::strip(&mut ctx, &strip);
+        headers::names(&mut ctx, &strip);
+        if !pinned {
+            arrows = arrows::arrows(&mut ctx, &strip);
+        }
+    }
+    if options_band(input) {
+        band::band(&mut ctx, areas.band);
+    }
+    if input.options.ruler {
+        ruler::ruler(&mut ctx, areas.ruler);
+    }
+    if input.options.steps {
+        ruler::steps(&mut ctx, areas.steps);
+    }
+    rules(&mut ctx, all);
+    overlay::selection(&mut ctx);
+    ctx.section(SectionKind::Overlay, areas.lanes, arrows);
+    ctx.list
+}
+
+fn options_band(input: &LayoutInput<'_>) -> bool {
+    input.options.band && input.size.height > 0.0
+}
+
+/// Lines between the regions.
+fn rules(ctx: &mut Ctx<'_>, all: Rect) {
+    let areas = ctx.list.areas;
+    let color = ctx.input.theme.line;
+    let px = ctx.pixel();
+    let mut items = Vec::new();
+    if ctx.x0 > 0.0 {
+        items.push(Item::Rect {
+            rect: Rect::new(ctx.x0 - px, 0.0, ctx.x0, all.y1),
+            fill: color,
+        });
+    }
+    let mut across = |y: f32| {
+        items.push(Item::Rect {
+            rect: Rect::new(0.0, y, all.x1, y + px),
+            fill: color,
+        });
+    };
+    if !areas.pinned.is_empty() {
+        across(areas.pinned.y0);
+    }
+    if !areas.lanes.is_empty() {
+        across(areas.lanes.y0);
+    }
+    ctx.section(SectionKind::Overlay, all, items);
 }

@@ -53,6 +53,13 @@ impl Run {
         (share * SHARES).ceil().clamp(1.0, SHARES) as u8
     }
 
+    /// Takes a later run in, for one label over both.
+    pub fn absorb(&mut self, next: &Self) {
+        let x1 = next.x1;
+        join(self, *next);
+        self.x1 = x1;
+    }
+
     /// Height as a share of the row's bar: 35–100 % by busy share.
     pub fn height(&self) -> f32 {
         0.35 + 0.65 * f32::from(self.share()) / SHARES as f32
@@ -62,6 +69,8 @@ impl Run {
 /// Collects the runs of one row.
 pub struct Runs<'a> {
     view: &'a Viewport,
+    min_width: f64,
+    cell: f64,
     out: Vec<Run>,
     open: Option<Run>,
     /// Time per layer in the open run, ns. A node of the level of detail counts for its dominant layer.
@@ -76,11 +85,22 @@ impl<'a> Runs<'a> {
     pub fn new(view: &'a Viewport) -> Self {
         Self {
             view,
+            min_width: MIN_WIDTH,
+            cell: CELL,
             out: Vec::new(),
             open: None,
             shares: SmallVec::new(),
             edge: f64::NEG_INFINITY,
             extendable: false,
+        }
+    }
+
+    /// For what must never vanish (rule L6): wider, and not cut into cells.
+    pub fn priority(view: &'a Viewport) -> Self {
+        Self {
+            min_width: MIN_PRIORITY_WIDTH,
+            cell: f64::INFINITY,
+            ..Self::new(view)
         }
     }
 
@@ -106,7 +126,10 @@ impl<'a> Runs<'a> {
             return;
         }
         match &mut self.open {
-            Some(open) if x0 - open.x1.max(open.x0 + MIN_WIDTH) < JOIN_GAP && x1 - open.x0 <= CELL => {
+            Some(open)
+                if x0 - open.x1.max(open.x0 + self.min_width) < JOIN_GAP
+                    && x1 - open.x0 <= self.cell =>
+            {
                 join(open, run);
             }
             _ => {
@@ -131,7 +154,10 @@ impl<'a> Runs<'a> {
         let Some(mut run) = self.open.take() else {
             return;
         };
-        let most = self.shares.iter().max_by_key(|s| (s.1, std::cmp::Reverse(s.0)));
+        let most = self
+            .shares
+            .iter()
+            .max_by_key(|s| (s.1, std::cmp::Reverse(s.0)));
         run.layer = most.map_or(run.layer, |s| s.0);
         self.shares.clear();
         if self.extendable
@@ -153,7 +179,7 @@ impl<'a> Runs<'a> {
     fn emit(&mut self, mut run: Run, next: f64) {
         // At least the least width, but never over what was drawn before or comes next.
         run.x0 = run.x0.max(self.edge);
-        run.x1 = run.x1.max((run.x0 + MIN_WIDTH).min(next)).max(run.x0);
+        run.x1 = run.x1.max((run.x0 + self.min_width).min(next)).max(run.x0);
         self.edge = run.x1;
         self.out.push(run);
     }

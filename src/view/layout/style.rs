@@ -30,7 +30,9 @@ pub(super) fn style(theme: &Theme, class: LayerClass, opacity: u32) -> Style {
         },
         // Containers hold everything else: filled, they would outshine what is inside.
         LayerClass::Container | LayerClass::GpuMark => Style {
-            fill: full.percent(if theme.dark { 16 } else { 14 }).percent(opacity),
+            fill: full
+                .percent(if theme.dark { 16 } else { 14 })
+                .percent(opacity),
             border: Some(full.percent(45).percent(opacity)),
             edge: None,
             label: theme.text.percent(opacity),

@@ -232,9 +232,7 @@ fn leaf(
         })
         .collect();
     let beyond = if rows.len() > 1 {
-        let union = |ids: &[u32]| {
-            Union::from_sorted(ids.iter().map(|&id| spans.range(SpanId(id))))
-        };
+        let union = |ids: &[u32]| Union::from_sorted(ids.iter().map(|&id| spans.range(SpanId(id))));
         union(ids).subtract(&union(&by_row[0]))
     } else {
         Union::empty()

@@ -7,13 +7,16 @@ mod ids;
 mod leaf;
 mod tree;
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 pub use leaf::{Leaf, Part, SubRow};
-pub use tree::{Piece, Tree};
+pub use tree::{Intervals, Piece, Tree};
 
 use crate::analysis::{Analysis, LayerId, Union};
 use crate::model::{LaneId, SpanId, Trace};
+use crate::time::TimeRange;
 
 /// Levels of detail of a whole trace.
 pub struct Lod {
@@ -21,7 +24,21 @@ pub struct Lod {
     /// First leaf of each lane; one more at the end.
     first: Vec<u32>,
     gpu_busy: Vec<Tree>,
+    ranks: Vec<RankTrees>,
     waits: Vec<WaitRow>,
+    /// Per tail of [`Analysis::tails`]: the latest end of it and those before it on its lane, ns.
+    tail_reach: Vec<i64>,
+}
+
+/// Levels of detail of a rank's waits; the intervals are those of [`crate::analysis::Rank`].
+#[derive(Clone, Debug, Default)]
+pub struct RankTrees {
+    /// Over `wait`.
+    pub wait: Tree,
+    /// Over `wait_exposed`.
+    pub exposed: Tree,
+    /// Over `wait_unrecorded`.
+    pub unrecorded: Tree,
 }
 
 /// The batch waits of one row of a loop lane.
@@ -37,8 +54,12 @@ pub struct WaitRow {
     pub spans: Vec<SpanId>,
     /// What of them is exposed.
     pub exposed: Union,
+    /// Levels of detail of `exposed`.
+    pub exposed_tree: Tree,
     /// What of them is not recorded.
     pub unrecorded: Union,
+    /// Levels of detail of `unrecorded`.
+    pub unrecorded_tree: Tree,
 }
 
 impl Lod {
@@ -66,7 +87,17 @@ impl Lod {
             leaves,
             first,
             gpu_busy,
+            ranks: analysis
+                .ranks()
+                .iter()
+                .map(|r| RankTrees {
+                    wait: Tree::of_union(&r.wait),
+                    exposed: Tree::of_union(&r.wait_exposed),
+                    unrecorded: Tree::of_union(&r.wait_unrecorded),
+                })
+                .collect(),
             waits: Vec::new(),
+            tail_reach: tail_reach(trace, analysis),
         };
         this.waits = this.wait_rows(trace, analysis);
         this
@@ -106,6 +137,30 @@ impl Lod {
         &self.gpu_busy[gpu]
     }
 
+    /// Waits of a rank: index in [`Analysis::ranks`].
+    #[must_use]
+    pub fn rank(&self, rank: usize) -> &RankTrees {
+        &self.ranks[rank]
+    }
+
+    /// Tails (indices in [`Analysis::tails`]) of a lane that can show in `window`: all that do, and few others.
+    #[must_use]
+    pub fn tails_in(
+        &self,
+        trace: &Trace,
+        analysis: &Analysis,
+        lane: LaneId,
+        window: TimeRange,
+    ) -> Range<usize> {
+        let tails = analysis.tails();
+        let spans = &trace.lane(lane).spans;
+        let a = tails.partition_point(|t| t.span.0 < spans.start);
+        let b = tails.partition_point(|t| t.span.0 < spans.end);
+        let skip = self.tail_reach[a..b].partition_point(|&end| end <= window.start);
+        let stop = tails[a..b].partition_point(|t| trace.spans().start(t.span) < window.end);
+        a + skip..(a + stop).max(a + skip)
+    }
+
     /// Batch waits by row of the loop lanes.
     #[must_use]
     pub fn waits(&self) -> &[WaitRow] {
@@ -120,9 +175,20 @@ impl Lod {
         let waits: usize = self
             .waits
             .iter()
-            .map(|w| w.spans.capacity() * 4 + w.exposed.heap_bytes() + w.unrecorded.heap_bytes())
+            .map(|w| {
+                w.spans.capacity() * 4
+                    + w.exposed.heap_bytes()
+                    + w.exposed_tree.heap_bytes()
+                    + w.unrecorded.heap_bytes()
+                    + w.unrecorded_tree.heap_bytes()
+            })
             .sum();
-        leaves + busy + waits
+        let ranks: usize = self
+            .ranks
+            .iter()
+            .map(|r| r.wait.heap_bytes() + r.exposed.heap_bytes() + r.unrecorded.heap_bytes())
+            .sum();
+        leaves + busy + waits + ranks + self.tail_reach.capacity() * 8
     }
 
     fn wait_rows(&self, trace: &Trace, analysis: &Analysis) -> Vec<WaitRow> {
@@ -170,16 +236,35 @@ impl Lod {
             }
             let here = Union::from_sorted(spans.iter().map(|&id| trace.spans().range(id)));
             let new = here.subtract(&covered);
+            let exposed = new.intersect(&info.wait_exposed);
+            let unrecorded = new.intersect(&info.wait_unrecorded);
             out.push(WaitRow {
                 rank,
                 leaf,
                 sub: u16::try_from(sub).unwrap_or(u16::MAX),
-                exposed: new.intersect(&info.wait_exposed),
-                unrecorded: new.intersect(&info.wait_unrecorded),
+                exposed_tree: Tree::of_union(&exposed),
+                exposed,
+                unrecorded_tree: Tree::of_union(&unrecorded),
+                unrecorded,
                 spans,
             });
             covered = covered.unite(&here);
         }
         out
     }
+}
+
+fn tail_reach(trace: &Trace, analysis: &Analysis) -> Vec<i64> {
+    let mut out = Vec::with_capacity(analysis.tails().len());
+    let mut lane = None;
+    let mut reach = i64::MIN;
+    for tail in analysis.tails() {
+        let here = Some(trace.spans().lane(tail.span));
+        if here != lane {
+            (lane, reach) = (here, i64::MIN);
+        }
+        reach = reach.max(trace.spans().end(tail.last_op));
+        out.push(reach);
+    }
+    out
 }

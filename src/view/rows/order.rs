@@ -24,7 +24,11 @@ pub(super) fn build(trace: &Trace, analysis: &Analysis, lod: Arc<Lod>) -> RowTre
         analysis,
         tree: RowTree::empty(lod.clone()),
         lod,
-        loops: analysis.ranks().iter().filter_map(|r| r.loop_lane).collect(),
+        loops: analysis
+            .ranks()
+            .iter()
+            .filter_map(|r| r.loop_lane)
+            .collect(),
     };
     let mut ranks: BTreeMap<u32, Vec<LaneId>> = BTreeMap::new();
     for lane in trace.lane_ids() {
@@ -36,7 +40,13 @@ pub(super) fn build(trace: &Trace, analysis: &Analysis, lod: Arc<Lod>) -> RowTre
     for (rank, lanes) in ranks {
         let parent = several.then(|| {
             let kind = NodeKind::Rank(rank);
-            b.group(None, format!("rank{rank}"), format!("Rank {rank}"), kind, false)
+            b.group(
+                None,
+                format!("rank{rank}"),
+                format!("Rank {rank}"),
+                kind,
+                false,
+            )
         });
         b.rank(rank, parent, &lanes);
     }
@@ -67,7 +77,10 @@ impl Builder<'_> {
         }
         for ((index, device), mut lanes) in by_device {
             let title = format!("GPU {index}");
-            let key = format!("rank{rank}/gpu{}.{index}", self.trace.device(device).source.0);
+            let key = format!(
+                "rank{rank}/gpu{}.{index}",
+                self.trace.device(device).source.0
+            );
             let group = self.group(parent, key, title, NodeKind::Gpu(device), false);
             lanes.sort_by_key(|&l| self.stream_order(l));
             for lane in lanes {
@@ -94,7 +107,11 @@ impl Builder<'_> {
             _ => 2,
         };
         let number = info.stream.map_or(0, |s| self.trace.stream(s).number);
-        let class = if kind == 0 { self.stream_class(lane) } else { 0 };
+        let class = if kind == 0 {
+            self.stream_class(lane)
+        } else {
+            0
+        };
         (kind, class, number, lane)
     }
 
@@ -121,14 +138,19 @@ impl Builder<'_> {
         let mut by_process: BTreeMap<ProcessKey, Vec<LaneId>> = BTreeMap::new();
         for lane in lanes {
             let process = self.trace.lane(lane).process;
-            by_process.entry(self.process_key(process)).or_default().push(lane);
+            by_process
+                .entry(self.process_key(process))
+                .or_default()
+                .push(lane);
         }
         let mut elsewhere = Elsewhere::default();
         let mut training: Vec<(bool, ProcessKey, Vec<LaneId>)> = Vec::new();
         for (key, lanes) in by_process {
             let role = |l: &LaneId| self.analysis.role(*l);
             let worker = lanes.iter().any(|l| role(l) == Role::Worker)
-                && !lanes.iter().any(|l| role(l) == Role::Main || self.loops.contains(l));
+                && !lanes
+                    .iter()
+                    .any(|l| role(l) == Role::Main || self.loops.contains(l));
             if worker {
                 elsewhere.workers.push((key, lanes));
             } else {
@@ -232,7 +254,11 @@ impl Builder<'_> {
                 let alone = self.tree.nodes().is_empty();
                 ("recorder", "Recorder, async spans".to_owned(), !alone)
             }
-            _ => ("others", format!("Other threads ({n})"), n > MAX_OPEN_WORKERS),
+            _ => (
+                "others",
+                format!("Other threads ({n})"),
+                n > MAX_OPEN_WORKERS,
+            ),
         };
         let group = self.group(parent, format!("rank{rank}/{key}"), title, kind, closed);
         let mut lanes = lanes;
@@ -265,8 +291,16 @@ impl Builder<'_> {
         for leaf in self.lod.leaves_of(lane) {
             let api = self.lod.leaf(leaf).part == Part::Api && self.lod.leaves_of(lane).len() > 1;
             let node = Node {
-                key: if api { format!("{key}/api") } else { key.clone() },
-                title: if api { "CUDA API".to_owned() } else { title.clone() },
+                key: if api {
+                    format!("{key}/api")
+                } else {
+                    key.clone()
+                },
+                title: if api {
+                    "CUDA API".to_owned()
+                } else {
+                    title.clone()
+                },
                 note: if api { String::new() } else { note.to_owned() },
                 kind: NodeKind::Leaf(leaf),
                 parent: None,
@@ -300,7 +334,11 @@ impl Builder<'_> {
     }
 
     fn is_quiet(&self, lane: LaneId) -> bool {
-        let busy: i64 = self.lod.leaves_of(lane).map(|i| self.lod.leaf(i).busy).sum();
+        let busy: i64 = self
+            .lod
+            .leaves_of(lane)
+            .map(|i| self.lod.leaf(i).busy)
+            .sum();
         (busy as f64) < self.trace.extent().len() as f64 * QUIET_SHARE
     }
 
