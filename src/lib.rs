@@ -9,10 +9,12 @@
 //! Each module may use those to its left only; `tests/architecture.rs` checks it.
 
 pub mod analysis;
+pub mod cli;
 pub mod export;
 pub mod import;
 pub mod model;
 #[cfg(feature = "png")]
 pub mod paint;
+pub mod samples;
 pub mod time;
 pub mod view;

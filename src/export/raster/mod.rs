@@ -55,7 +55,7 @@ pub struct Raster {
 }
 
 /// Meshes ready to be drawn: vertices on the pixel grid, clip rectangles in whole pixels.
-pub(super) struct Prepared<'a> {
+struct Prepared<'a> {
     pub mesh: &'a Mesh,
     pub points: Vec<[i64; 2]>,
     /// Left, top, right, bottom; the last two exclusive.
