@@ -10,7 +10,11 @@
 
 pub mod analysis;
 pub mod cli;
+pub mod export;
 pub mod import;
 pub mod model;
+#[cfg(feature = "png")]
+pub mod paint;
 pub mod samples;
 pub mod time;
+pub mod view;

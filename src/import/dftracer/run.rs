@@ -98,7 +98,11 @@ pub(super) fn merge(files: &mut [FileInfo], ctx: &mut Context<'_>) -> Result<(),
             source: SourceId::default(),
             rank: ranks[i],
             role: roles[i],
-            zero: file.first.unwrap_or(0),
+            zero: if file.is_relative() {
+                0
+            } else {
+                file.first.unwrap_or(0)
+            },
             unit: file.unit,
             processes: BTreeMap::new(),
             lanes: BTreeMap::new(),
