@@ -10,6 +10,7 @@
 
 pub mod analysis;
 pub mod cli;
+pub mod export;
 pub mod import;
 pub mod model;
 pub mod samples;

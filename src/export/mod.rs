@@ -1,0 +1,3 @@
+//! What leaves the program: pictures (and, beside them, tables and reports).
+
+pub mod report;
