@@ -1,0 +1,81 @@
+//! What panels ask for. They never change the state themselves: they push actions, which run after the frame.
+
+use std::path::PathBuf;
+
+use super::command::Command;
+use super::document::Tab;
+use super::load::Request;
+use super::settings::ExportChoice;
+use crate::model::{NameId, SpanId};
+use crate::time::TimeRange;
+use crate::view::{NodeId, Swatch, Window};
+
+/// Actions of one frame, in order.
+pub type Actions = Vec<Action>;
+
+/// Something to do after the frame was drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// A named command.
+    Do(Command),
+    /// Open files and folders.
+    Open(Request),
+    /// Stop opening.
+    CancelLoading,
+    /// Remove an entry of the Recent list.
+    ForgetRecent(Vec<PathBuf>),
+    /// Select a range of time; `None` clears it.
+    SelectRange(Option<TimeRange>),
+    /// Select a span and nothing else; `None` clears it.
+    SelectSpan(Option<SpanId>),
+    /// Select a span and bring it into view.
+    RevealSpan(SpanId),
+    /// Select a batch wait by its index and centre it.
+    ShowWait(usize),
+    /// Select a range and zoom to it.
+    ZoomToRange(TimeRange),
+    /// Zoom to a range without selecting.
+    ViewRange(TimeRange),
+    /// Another window at once, without animation (drags and wheels).
+    SetWindow(Window),
+    /// Scroll the lanes to this offset, points.
+    ScrollTo(f32),
+    /// Open or close a group.
+    ToggleNode(NodeId),
+    /// Pin or unpin a lane.
+    TogglePin(NodeId),
+    /// Hide a lane or group.
+    HideNode(NodeId),
+    /// Hide all lanes but those of a group or lane.
+    ShowOnly(NodeId),
+    /// Filter of lane names.
+    FilterLanes(String),
+    /// Search for something.
+    SearchFor(String),
+    /// Find all spans of a name.
+    FindName(NameId),
+    /// Dim or undim a role of the legend.
+    ToggleDim(Swatch),
+    /// Put text on the clipboard and say so.
+    CopyText(String, &'static str),
+    /// Keep export options.
+    RememberExport(ExportChoice),
+    /// Say something for a few seconds.
+    Say(String),
+    /// Show a failure.
+    Fail(String, String),
+    /// Mark a hint as seen.
+    SawHint(&'static str),
+    /// Width of the lane tree, points.
+    TreeWidth(f32),
+    /// Close the open dialog.
+    CloseDialog,
+    /// Open a tab of the details panel.
+    ShowTab(Tab),
+    /// Write text to a file that the user chooses: suggested name, content.
+    SaveText(String, String),
+    /// Write the picture of the export dialog to a file that the user chooses.
+    SavePng,
+    /// Rank shown in tables; `None` = all.
+    Scope(Option<usize>),
+}

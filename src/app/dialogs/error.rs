@@ -1,0 +1,130 @@
+//! Why a trace could not be opened: cause, remedy, path; with the details to copy.
+
+use egui::{RichText, Ui};
+
+use crate::app::action::{Action, Actions};
+use crate::app::load::{Request, bytes_text};
+use crate::import::LoadError;
+
+/// What the dialog says.
+pub enum ErrorDialog {
+    /// Nothing could be read.
+    Failed(LoadError),
+    /// It may not fit into memory.
+    TooLarge {
+        /// What was to be opened.
+        request: Request,
+        /// Bytes needed.
+        need: u64,
+        /// Bytes free.
+        free: u64,
+    },
+    /// Something else went wrong: what, and the details.
+    Other(String, String),
+}
+
+impl ErrorDialog {
+    /// Heading.
+    #[must_use]
+    pub fn title(&self) -> &'static str {
+        match self {
+            Self::Failed(_) => "This could not be opened",
+            Self::TooLarge { .. } => "This may not fit into memory",
+            Self::Other(..) => "This did not work",
+        }
+    }
+
+    /// The whole text, as Copy details gives it.
+    #[must_use]
+    pub fn details(&self) -> String {
+        let version = env!("CARGO_PKG_VERSION");
+        let os = std::env::consts::OS;
+        let what = match self {
+            Self::Failed(e) => format!("{e}\n({:?})", e.kind),
+            Self::TooLarge { request, .. } => {
+                let paths: Vec<String> =
+                    request.paths.iter().map(|p| p.display().to_string()).collect();
+                format!("{}\n{}", self.cause(), paths.join("\n"))
+            }
+            Self::Other(what, details) => format!("{what}\n{details}"),
+        };
+        format!("Stallscope {version}, {os}\n{what}")
+    }
+
+    /// First line.
+    #[must_use]
+    pub fn cause(&self) -> String {
+        match self {
+            Self::Failed(e) => {
+                e.place.map_or_else(|| e.cause.clone(), |p| format!("{} ({p})", e.cause))
+            }
+            Self::TooLarge { need, free, .. } => format!(
+                "This trace needs about {}; {} are free.",
+                bytes_text(*need),
+                bytes_text(*free)
+            ),
+            Self::Other(what, _) => what.clone(),
+        }
+    }
+}
+
+/// Draws the dialog; true closes it.
+pub fn error_ui(ui: &mut Ui, dialog: &ErrorDialog, actions: &mut Actions) -> bool {
+    ui.set_width(520.0);
+    ui.label(RichText::new(dialog.cause()).size(14.0));
+    match dialog {
+        ErrorDialog::Failed(e) => {
+            ui.label(&e.remedy);
+            if let Some(command) = &e.command {
+                egui::Frame::new()
+                    .fill(ui.visuals().extreme_bg_color)
+                    .corner_radius(4.0)
+                    .inner_margin(8.0)
+                    .show(ui, |ui| {
+                        ui.set_width(ui.available_width());
+                        ui.label(RichText::new(command).monospace());
+                    });
+            }
+            ui.label(RichText::new(e.path.display().to_string()).weak().monospace());
+        }
+        ErrorDialog::TooLarge { request, .. } => {
+            ui.label("Opening it may make the computer slow or end this program.");
+            for path in request.paths.iter().take(3) {
+                ui.label(RichText::new(path.display().to_string()).weak().monospace());
+            }
+        }
+        ErrorDialog::Other(_, details) => {
+            ui.label(RichText::new(details).weak());
+        }
+    }
+    ui.add_space(6.0);
+    ui.horizontal(|ui| buttons_ui(ui, dialog, actions)).inner
+}
+
+fn buttons_ui(ui: &mut Ui, dialog: &ErrorDialog, actions: &mut Actions) -> bool {
+    if ui.button("Copy details").clicked() {
+        actions.push(Action::CopyText(dialog.details(), "Details copied"));
+    }
+    match dialog {
+        ErrorDialog::Failed(e) => {
+            if let Some(command) = &e.command
+                && ui.button("Copy command").clicked()
+            {
+                actions.push(Action::CopyText(command.clone(), "Command copied"));
+            }
+            ui.button("Close").clicked()
+        }
+        ErrorDialog::TooLarge { request, .. } => {
+            let anyway = ui.button("Open anyway").clicked();
+            if anyway {
+                let request = Request {
+                    anyway: true,
+                    ..request.clone()
+                };
+                actions.push(Action::Open(request));
+            }
+            ui.button("Cancel").clicked() || anyway
+        }
+        ErrorDialog::Other(..) => ui.button("Close").clicked(),
+    }
+}

@@ -1,0 +1,230 @@
+//! One open trace and how it is looked at: view, selection, search, tabs.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::search::Search;
+use super::walk::Walk;
+use crate::analysis::Analysis;
+use crate::import::{ImportReport, Loaded};
+use crate::model::{SpanId, Trace};
+use crate::time::{TimeRange, format_count};
+use crate::view::{
+    History, Lod, NodeId, RowState, RowTree, Rows, Stats, Swatch, Viewport, Window,
+};
+
+/// Tabs of the details panel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tab {
+    /// Figures of a range.
+    Selection,
+    /// Batch waits.
+    Waits,
+    /// CPU spans against their GPU work.
+    Lag,
+    /// Steps of the loop.
+    Steps,
+    /// Loading processes.
+    Workers,
+    /// GPU streams.
+    Streams,
+    /// Calls that waited for the GPU.
+    Syncs,
+    /// Step time with other settings.
+    WhatIf,
+    /// What bounds the training.
+    Verdict,
+}
+
+impl Tab {
+    /// All tabs, in order.
+    pub const ALL: [Self; 9] = [
+        Self::Selection,
+        Self::Waits,
+        Self::Lag,
+        Self::Steps,
+        Self::Workers,
+        Self::Streams,
+        Self::Syncs,
+        Self::WhatIf,
+        Self::Verdict,
+    ];
+
+    /// Its title; also its name in the remembered state.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Selection => "Selection",
+            Self::Waits => "Waits",
+            Self::Lag => "CPU/GPU lag",
+            Self::Steps => "Steps",
+            Self::Workers => "Workers",
+            Self::Streams => "Streams",
+            Self::Syncs => "Syncs",
+            Self::WhatIf => "What-if",
+            Self::Verdict => "Verdict",
+        }
+    }
+
+    /// The tab of a title.
+    #[must_use]
+    pub fn find(title: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|t| t.title() == title)
+    }
+}
+
+/// What is under the pointer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pointer {
+    /// Time, ns.
+    pub time: Option<i64>,
+    /// Points from the canvas's left edge.
+    pub x: Option<f32>,
+    /// Name of the lane.
+    pub lane: Option<String>,
+    /// The group or lane.
+    pub node: Option<NodeId>,
+    /// A span drawn by itself.
+    pub span: Option<SpanId>,
+}
+
+/// An animated move of the view.
+#[derive(Clone, Copy, Debug)]
+pub struct Move {
+    /// Where it began.
+    pub from: Window,
+    /// Where it ends.
+    pub to: Window,
+    /// When it began, seconds of egui's clock.
+    pub begun: f64,
+}
+
+/// One open trace.
+pub struct Document {
+    /// What was opened.
+    pub paths: Vec<PathBuf>,
+    /// Key of its content, for the remembered view.
+    pub key: String,
+    /// Short name for the window.
+    pub name: String,
+    /// The timeline.
+    pub trace: Arc<Trace>,
+    /// Its analysis.
+    pub analysis: Arc<Analysis>,
+    /// Groups and lanes.
+    pub tree: Arc<RowTree>,
+    /// What the user did to them.
+    pub row_state: RowState,
+    /// The rows that show.
+    pub rows: Rows,
+    /// What happened while it was read.
+    pub report: ImportReport,
+    /// How long opening took, s.
+    pub seconds: f64,
+    /// Time against pixels.
+    pub viewport: Viewport,
+    /// Views before and after this one.
+    pub history: History,
+    /// A move that is being animated.
+    pub moving: Option<Move>,
+    /// Lanes are scrolled by this, points.
+    pub scroll: f32,
+    /// Selected range.
+    pub range: Option<TimeRange>,
+    /// Selected span.
+    pub span: Option<SpanId>,
+    /// Under the pointer.
+    pub pointer: Pointer,
+    /// Search box and hits.
+    pub search: Search,
+    /// Exposed waits.
+    pub walk: Walk,
+    /// Roles that are dimmed by the legend.
+    pub dimmed: BTreeSet<Swatch>,
+    /// Open tab.
+    pub tab: Tab,
+    /// What the last frame's level of detail did.
+    pub stats: Stats,
+    swatches: BTreeSet<Swatch>,
+}
+
+impl Document {
+    /// Analyses a trace and prepares it for drawing. Takes its time: not for the UI thread.
+    #[must_use]
+    pub fn new(paths: Vec<PathBuf>, key: String, loaded: Loaded) -> Self {
+        let trace = Arc::new(loaded.trace);
+        let analysis = Arc::new(Analysis::new(Arc::clone(&trace)));
+        let lod = Arc::new(Lod::build(&trace, &analysis));
+        let tree = Arc::new(RowTree::new(&trace, &analysis, lod));
+        let row_state = RowState::default();
+        let swatches = swatches_of(&trace, &analysis);
+        let (name, _) = super::welcome::recent_text(&paths);
+        Self {
+            paths,
+            key,
+            name,
+            viewport: Viewport::new(trace.extent(), 1_000.0),
+            history: History::new(),
+            moving: None,
+            scroll: 0.0,
+            range: None,
+            span: None,
+            pointer: Pointer::default(),
+            search: Search::default(),
+            walk: Walk::new(&analysis),
+            dimmed: BTreeSet::new(),
+            tab: Tab::Verdict,
+            stats: Stats::default(),
+            report: loaded.report,
+            seconds: 0.0,
+            swatches,
+            rows: Rows::new(Arc::clone(&tree), &row_state),
+            row_state,
+            tree,
+            analysis,
+            trace,
+        }
+    }
+
+    /// Whether spans of this role occur.
+    #[must_use]
+    pub fn has_swatch(&self, swatch: Swatch) -> bool {
+        self.swatches.contains(&swatch)
+    }
+
+    /// Changes what shows of the lane tree.
+    pub fn change_rows(&mut self, change: impl FnOnce(&mut RowState, &RowTree)) {
+        change(&mut self.row_state, &self.tree);
+        self.rows = Rows::new(Arc::clone(&self.tree), &self.row_state);
+    }
+
+    /// What was opened, for the tooltip of its name.
+    #[must_use]
+    pub fn about(&self) -> String {
+        let mut lines: Vec<String> = self.paths.iter().take(8).map(|p| p.display().to_string()).collect();
+        if self.paths.len() > 8 {
+            lines.push(format!("and {} more", self.paths.len() - 8));
+        }
+        for source in self.trace.sources().iter().take(8) {
+            lines.push(source.producer.clone());
+        }
+        lines.push(format!(
+            "{} spans, {} lanes, opened in {:.2} s",
+            format_count(self.trace.spans().len() as u64),
+            self.trace.lanes().len(),
+            self.seconds
+        ));
+        lines.join("\n")
+    }
+}
+
+fn swatches_of(trace: &Trace, analysis: &Analysis) -> BTreeSet<Swatch> {
+    let layers = analysis.layers();
+    let mut seen = vec![false; layers.infos().len()];
+    for id in trace.spans().ids() {
+        seen[usize::from(layers.of(id).0)] = true;
+    }
+    let infos = layers.infos().iter().zip(&seen);
+    infos.filter(|(_, seen)| **seen).map(|(l, _)| Swatch::of(l.class)).collect()
+}

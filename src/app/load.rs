@@ -1,0 +1,279 @@
+//! Opening traces beside the window: one named thread reads and analyses, the window watches its progress.
+//!
+//! The only place of the window that reads traces. The open trace stays until the next one is ready; a cancelled
+//! opening is forgotten at once and its thread ends at its next look at the flag.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+use std::time::{Duration, Instant};
+
+use super::document::Document;
+use super::settings;
+use crate::import::{self, ErrorKind, LoadError, OpenOptions, Phase, Progress};
+
+/// How long the rate of reading is averaged over.
+const RATE_WINDOW: Duration = Duration::from_secs(2);
+
+/// Memory that a trace takes for each byte of uncompressed text, from measurements of large files.
+const BYTES_PER_TEXT_BYTE: f64 = 0.3;
+/// Text in a byte of gzip: the median of real traces is 16.7.
+const TEXT_PER_GZIP_BYTE: f64 = 16.7;
+/// Memory for a byte of a database.
+const BYTES_PER_DATABASE_BYTE: f64 = 0.6;
+
+/// What to open.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// Files and folders, opened as one trace.
+    pub paths: Vec<PathBuf>,
+    /// Open even if memory may not suffice.
+    pub anyway: bool,
+    /// How long the opening waits at its start: lets tests see and cancel it.
+    pub delay: Duration,
+}
+
+/// How an opening ended.
+pub enum Outcome {
+    /// A trace.
+    Opened(Box<Document>),
+    /// Nothing could be read.
+    Failed(LoadError),
+    /// It may not fit: (bytes needed, bytes free).
+    TooLarge(u64, u64),
+}
+
+/// An opening that runs.
+pub struct Loading {
+    /// What is opened.
+    pub request: Request,
+    progress: Arc<Progress>,
+    outcome: Receiver<Outcome>,
+    started: Instant,
+    samples: Vec<(Instant, u64)>,
+}
+
+/// What the window shows of a running opening.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    /// What it is doing.
+    pub phase: Phase,
+    /// Bytes read.
+    pub done: u64,
+    /// Bytes in all; 0 while unknown.
+    pub total: u64,
+    /// Events so far.
+    pub events: u64,
+    /// Bytes per second over the last two seconds.
+    pub rate: f64,
+    /// Seconds that reading will still take, where that can be told.
+    pub left: Option<f64>,
+    /// Seconds since the start.
+    pub elapsed: f64,
+}
+
+impl Loading {
+    /// Starts an opening. `wake` is called when it ended.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    pub fn start(request: Request, wake: impl Fn() + Send + 'static) -> Result<Self, LoadError> {
+        let progress = Arc::new(Progress::new());
+        let (send, outcome) = sync_channel(1);
+        let (theirs, job) = (Arc::clone(&progress), request.clone());
+        let path = request.paths.first().cloned().unwrap_or_default();
+        std::thread::Builder::new()
+            .name("stallscope-open".to_owned())
+            .spawn(move || {
+                let result = open(&job, &theirs);
+                // Nobody listens after a cancel.
+                let _ = send.send(result);
+                wake();
+            })
+            .map_err(|e| LoadError::io(&path, &e))?;
+        Ok(Self {
+            request,
+            progress,
+            outcome,
+            started: Instant::now(),
+            samples: Vec::new(),
+        })
+    }
+
+    /// The outcome, once there is one.
+    pub fn poll(&mut self) -> Option<Outcome> {
+        match self.outcome.try_recv() {
+            Ok(outcome) => Some(outcome),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => Some(Outcome::Failed(LoadError::new(
+                ErrorKind::Corrupt,
+                &self.path(),
+                "Reading this file failed unexpectedly.",
+                "Please report it with the file, if you can share it.",
+            ))),
+        }
+    }
+
+    /// Asks the thread to stop.
+    pub fn cancel(&self) {
+        self.progress.cancel();
+    }
+
+    /// The first path.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        self.request.paths.first().cloned().unwrap_or_default()
+    }
+
+    /// Progress now.
+    pub fn snapshot(&mut self) -> Snapshot {
+        let now = Instant::now();
+        let (done, total) = (self.progress.done(), self.progress.total());
+        self.samples.push((now, done));
+        let recent = |at: Instant| now.duration_since(at) <= RATE_WINDOW;
+        let keep = self.samples.partition_point(|s| !recent(s.0));
+        self.samples.drain(..keep);
+        let first = self.samples[0];
+        let seconds = now.duration_since(first.0).as_secs_f64();
+        let rate = if seconds > 0.05 {
+            (done - first.1.min(done)) as f64 / seconds
+        } else {
+            0.0
+        };
+        let left = (total > done && rate > 0.0).then(|| (total - done) as f64 / rate);
+        Snapshot {
+            phase: self.progress.phase(),
+            done,
+            total,
+            events: self.progress.events(),
+            rate,
+            left,
+            elapsed: now.duration_since(self.started).as_secs_f64(),
+        }
+    }
+}
+
+/// Reads, analyses and prepares for drawing.
+fn open(request: &Request, progress: &Progress) -> Outcome {
+    let begun = Instant::now();
+    while begun.elapsed() < request.delay && !progress.is_cancelled() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    if !request.anyway
+        && let (Some(free), need) = (free_memory(), needed_memory(&request.paths))
+        && need > free
+    {
+        return Outcome::TooLarge(need, free);
+    }
+    let loaded = match import::open(&request.paths, &OpenOptions::default(), progress) {
+        Ok(loaded) => loaded,
+        Err(error) => return Outcome::Failed(error),
+    };
+    progress.set_phase(Phase::Analysing);
+    let path = request.paths.first().map_or(Path::new(""), PathBuf::as_path);
+    if let Err(cancelled) = progress.check(path) {
+        return Outcome::Failed(cancelled);
+    }
+    let key = settings::content_key(&request.paths);
+    let mut document = Document::new(request.paths.clone(), key, loaded);
+    document.seconds = begun.elapsed().as_secs_f64();
+    Outcome::Opened(Box::new(document))
+}
+
+/// Roughly what opening takes, in bytes, from the sizes of the files and what they look like.
+fn needed_memory(paths: &[PathBuf]) -> u64 {
+    let mut need = 0.0;
+    let mut todo: Vec<PathBuf> = paths.to_vec();
+    let mut looked = 0;
+    while let Some(path) = todo.pop() {
+        looked += 1;
+        let Ok(meta) = std::fs::metadata(&path) else {
+            continue;
+        };
+        if meta.is_dir() && looked < 10_000 {
+            let entries = std::fs::read_dir(&path).into_iter().flatten().flatten();
+            todo.extend(entries.map(|e| e.path()));
+            continue;
+        }
+        need += meta.len() as f64 * memory_per_byte(&path);
+    }
+    need as u64
+}
+
+fn memory_per_byte(path: &Path) -> f64 {
+    use std::io::Read;
+    let mut head = [0_u8; 16];
+    let got = std::fs::File::open(path)
+        .and_then(|mut f| f.read(&mut head))
+        .unwrap_or(0);
+    let head = &head[..got];
+    if head.starts_with(&[0x1f, 0x8b]) || head.starts_with(b"PK") {
+        BYTES_PER_TEXT_BYTE * TEXT_PER_GZIP_BYTE
+    } else if head.starts_with(b"SQLite format 3") {
+        BYTES_PER_DATABASE_BYTE
+    } else {
+        BYTES_PER_TEXT_BYTE
+    }
+}
+
+/// Memory that can be used without swapping, where the system tells.
+fn free_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find(|l| l.starts_with("MemAvailable:"))?;
+    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    kib.checked_mul(1024)
+}
+
+/// `9.1 GiB`, `120 MiB`, `5 KiB`.
+#[must_use]
+pub fn bytes_text(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["bytes", "KiB", "MiB", "GiB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let decimals = usize::from(unit == 3 || (unit > 0 && value < 10.0));
+    format!("{value:.decimals$} {}", UNITS[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_print_in_their_unit() {
+        assert_eq!(bytes_text(5), "5 bytes");
+        assert_eq!(bytes_text(5 << 10), "5.0 KiB");
+        assert_eq!(bytes_text(120 << 20), "120 MiB");
+        assert_eq!(bytes_text((9 << 30) + (1 << 27)), "9.1 GiB");
+    }
+
+    #[test]
+    fn a_missing_file_is_reported_and_a_cancel_is_felt_at_once() {
+        let request = Request {
+            paths: vec![PathBuf::from("/nonexistent/x.json")],
+            ..Request::default()
+        };
+        let (tell, told) = sync_channel(1);
+        let mut loading = Loading::start(request.clone(), move || {
+            let _ = tell.send(());
+        })
+        .expect("a thread");
+        told.recv().expect("woken");
+        assert!(matches!(loading.poll(), Some(Outcome::Failed(_))));
+
+        let (tell, told) = sync_channel(1);
+        let slow = Request {
+            delay: Duration::from_secs(60),
+            ..request
+        };
+        let loading = Loading::start(slow, move || {
+            let _ = tell.send(());
+        })
+        .expect("a thread");
+        loading.cancel();
+        told.recv_timeout(Duration::from_millis(200)).expect("ended");
+    }
+}
