@@ -1,0 +1,175 @@
+//! The order in which an analysis is computed, with progress and cancellation.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rayon::prelude::*;
+
+use super::classify::{self, ArgSource, NoArgs};
+use super::core::{Core, find_gpus, gpu_keys};
+use super::lanes::LaneIndex;
+use super::launches::Launches;
+use super::layers::LayerId;
+use super::options::Options;
+use super::rules::Rules;
+use super::{Analysis, gpus, loops, steps, tails};
+use crate::model::{LaneId, Trace};
+
+/// The user cancelled, or the caller's progress function returned `false`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("cancelled")]
+pub struct Cancelled;
+
+/// Progress of an analysis: called now and then with the done share in thousandths; `false` cancels.
+pub type OnProgress<'a> = &'a (dyn Fn(u32) -> bool + Sync);
+
+/// A progress function and whether it said stop.
+pub(super) struct Watch<'a> {
+    on: OnProgress<'a>,
+    stop: AtomicBool,
+}
+
+impl<'a> Watch<'a> {
+    fn new(on: OnProgress<'a>) -> Self {
+        Self {
+            on,
+            stop: AtomicBool::new(false),
+        }
+    }
+
+    fn reached(&self, permille: u32) -> Result<(), Cancelled> {
+        if !(self.on)(permille) {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+        self.check()
+    }
+
+    /// Fails once somebody cancelled.
+    pub fn check(&self) -> Result<(), Cancelled> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Cancelled);
+        }
+        Ok(())
+    }
+}
+
+impl Analysis {
+    /// Analyses a trace. Rules that ask for args other than copy kinds see none; see [`Self::with_args`].
+    ///
+    /// # Errors
+    /// When `progress` returned `false`.
+    pub fn new(
+        trace: Arc<Trace>,
+        rules: &Rules,
+        options: &Options,
+        progress: OnProgress<'_>,
+    ) -> Result<Self, Cancelled> {
+        Self::build(trace, rules, options, &NoArgs, None, progress)
+    }
+
+    /// Analyses a trace; `args` answers rules that ask for args of spans.
+    ///
+    /// # Errors
+    /// When `progress` returned `false`.
+    pub fn with_args(
+        trace: Arc<Trace>,
+        rules: &Rules,
+        options: &Options,
+        args: &dyn ArgSource,
+        progress: OnProgress<'_>,
+    ) -> Result<Self, Cancelled> {
+        Self::build(trace, rules, options, args, None, progress)
+    }
+
+    /// Analyses a trace whose spans' layers are given by span id; the rules are asked where `layers` says `None`.
+    ///
+    /// # Errors
+    /// When `progress` returned `false`.
+    pub fn with_layers(
+        trace: Arc<Trace>,
+        layers: &[Option<LayerId>],
+        rules: &Rules,
+        options: &Options,
+        args: &dyn ArgSource,
+        progress: OnProgress<'_>,
+    ) -> Result<Self, Cancelled> {
+        let mut layers = layers.to_vec();
+        layers.resize(trace.spans().len(), None);
+        Self::build(trace, rules, options, args, Some(&layers), progress)
+    }
+
+    fn build(
+        trace: Arc<Trace>,
+        rules: &Rules,
+        options: &Options,
+        args: &dyn ArgSource,
+        given: Option<&[Option<LayerId>]>,
+        progress: OnProgress<'_>,
+    ) -> Result<Self, Cancelled> {
+        let watch = Watch::new(progress);
+        watch.reached(0)?;
+        let roles = classify::roles(&trace, rules);
+        let classified = classify::classify(&trace, rules, &roles, args, given, &watch)?;
+        watch.reached(250)?;
+        let layers = classified.layers;
+        let known = layers.infos().len();
+        let ids: Vec<LaneId> = trace.lane_ids().collect();
+        let index = |&lane: &LaneId| {
+            watch.check()?;
+            Ok(LaneIndex::new(&trace, lane, layers.column(), known))
+        };
+        let lanes = ids
+            .par_iter()
+            .map(index)
+            .collect::<Result<Vec<_>, Cancelled>>()?;
+        watch.reached(450)?;
+        let (devices, lane_gpu) = find_gpus(&trace, &lanes);
+        let launches = Launches::new(&trace, &layers, &lane_gpu);
+        let core = Core {
+            trace,
+            layers,
+            roles,
+            autograd: classified.autograd,
+            lanes,
+            lane_gpu,
+            devices,
+            launches,
+        };
+        watch.reached(550)?;
+        let keys = gpu_keys(&core.trace, &core.devices);
+        let (gpus, gpu_sets): (Vec<_>, Vec<_>) = keys
+            .into_par_iter()
+            .enumerate()
+            .map(|(g, key)| gpus::build(&core, g, key, options.kernel_gap))
+            .unzip();
+        watch.reached(700)?;
+        let numbers = loops::rank_numbers(&core);
+        let mut ranks = Vec::with_capacity(numbers.len());
+        for &number in &numbers {
+            let gpu = loops::primary_gpu(&core, number, numbers.len());
+            let mut rank = loops::build_rank(&core, number, gpu, &gpus, &options.loop_lanes);
+            if let Some(lane) = rank.loop_lane {
+                let found = steps::find(&core, rules, args, lane);
+                rank.steps = found.steps;
+                rank.steps_how = found.how;
+                rank.dropped_fetches = found.dropped;
+            }
+            ranks.push(rank);
+        }
+        let waits = loops::waits(&core, &ranks);
+        watch.reached(800)?;
+        let tails = tails::tails(&core, options.lag_flag);
+        watch.reached(900)?;
+        watch.reached(1000)?;
+        Ok(Self {
+            core,
+            rules: rules.clone(),
+            options: options.clone(),
+            gpus,
+            gpu_sets,
+            ranks,
+            waits,
+            tails,
+        })
+    }
+}
