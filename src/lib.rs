@@ -9,6 +9,7 @@
 //! Each module may use those to its left only; `tests/architecture.rs` checks it.
 
 pub mod analysis;
+pub mod cli;
 pub mod import;
 pub mod model;
 pub mod time;

@@ -1,3 +1,12 @@
-//! The `stallscope` program.
+//! The `stallscope` program: a command, or the window.
 
-fn main() {}
+use std::process::ExitCode;
+
+use stallscope::cli::{self, Request};
+
+fn main() -> ExitCode {
+    match cli::start() {
+        Request::Window(_paths) => ExitCode::SUCCESS,
+        Request::Done(code) => code,
+    }
+}

@@ -133,6 +133,11 @@ impl Input {
         }
     }
 
+    /// The inflated bytes, to be read by somebody else.
+    pub fn into_reader(self) -> Box<dyn Read + Send> {
+        self.reader
+    }
+
     /// Reads the stream on a thread of its own while `consume` works on the blocks. Adds the bytes on disk to
     /// `progress` as they are read (for compressed inputs in proportion, since members hide their positions).
     ///

@@ -8,10 +8,22 @@ use std::path::PathBuf;
 
 use crate::model::{Trace, TraceBuilder};
 
+mod chrome;
+mod container;
+mod dftracer;
 mod error;
+mod find;
+mod folder;
 mod input;
+mod memory;
+mod nsight;
+mod open;
 mod progress;
 mod report;
+mod sniff;
+mod traps;
+
+pub(crate) use input::Input;
 
 pub use error::{ErrorKind, LoadError};
 pub use progress::{Phase, Progress};
@@ -44,23 +56,30 @@ pub struct OpenOptions {
     pub shifts: Vec<(usize, i64)>,
     /// Number of threads; 0 = as many as there are cores.
     pub threads: usize,
+    /// Opens also what seems too large for the free memory.
+    pub force: bool,
 }
 
 /// Opens files and folders as one trace.
 ///
+/// Files whose clocks do not relate to that of the first one are left out, with a notice.
+///
 /// # Errors
-/// When nothing could be read from them, or the user cancelled.
+/// When nothing could be read from them, it would not fit into memory, or the user cancelled.
 pub fn open(
     paths: &[PathBuf],
     options: &OpenOptions,
     progress: &Progress,
 ) -> Result<Loaded, LoadError> {
-    let _ = (options, progress);
-    let path = paths.first().cloned().unwrap_or_default();
-    Err(LoadError::new(
-        ErrorKind::Unknown,
-        &path,
-        "No importer recognised this file.",
-        "Open a torch.profiler JSON, an Nsight Systems SQLite export or a DFTracer .pfw file.",
-    ))
+    if options.threads == 0 {
+        return open::open(paths, options, progress);
+    }
+    match rayon::ThreadPoolBuilder::new()
+        .num_threads(options.threads)
+        .build()
+    {
+        Ok(pool) => pool.install(|| open::open(paths, options, progress)),
+        // Without a pool of its own it runs on the shared one.
+        Err(_) => open::open(paths, options, progress),
+    }
 }

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Everything that the build server checks, in the same order. Run it before a commit.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+step() { printf '\n== %s\n' "$*"; }
+
+step "format"
+cargo fmt --check
+
+step "lints"
+cargo clippy --locked --all-targets -- -D warnings
+
+step "the core builds without egui"
+cargo check --locked --lib --no-default-features
+
+step "tests"
+cargo test --locked
+
+step "documentation"
+RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
+
+step "all good"

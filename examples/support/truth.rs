@@ -1,0 +1,149 @@
+//! Exact figures of a simulated job, taken from the simulation and never read back from a trace.
+
+use std::io::{self, Write};
+
+use super::device::Device;
+use super::model::{BatchLoad, Job, Span, Step};
+
+/// What is known about one step beyond [`Step`].
+#[derive(Clone, Copy, Debug)]
+pub struct StepTruth {
+    /// GPU busy inside the step.
+    pub gpu_busy: i64,
+    /// End of the last operation launched by `forward` minus the end of `forward`.
+    pub forward_lag: i64,
+    /// End of the last operation launched in the step minus the end of the step.
+    pub gpu_lag: i64,
+    /// The loop waited for the GPU: length of the synchronising call.
+    pub in_sync: i64,
+}
+
+/// Figures of one rank.
+#[derive(Clone, Debug, Default)]
+pub struct RankTruth {
+    steps: u64,
+    calls: u64,
+    wait: i64,
+    hidden: i64,
+    /// Of the waits: before the first operation, so unknown to a record that begins with it.
+    before_first_op: i64,
+    /// Of the waits: after the last operation.
+    after_last_op: i64,
+    load: i64,
+    items: u64,
+    in_sync: i64,
+    last_wait: Span,
+}
+
+/// Collects and writes the truth of a job.
+pub struct Truth {
+    out: Box<dyn Write>,
+    tick: i64,
+    ranks: Vec<RankTruth>,
+    any_step: bool,
+}
+
+impl Truth {
+    /// Begins a JSON document on `out`; `tick` is the resolution (ns) of the trace's clock.
+    pub fn new(mut out: Box<dyn Write>, ranks: u32, tick: i64) -> io::Result<Self> {
+        out.write_all(b"{\"unit\":\"ns since the job began\",\"steps\":[")?;
+        Ok(Self {
+            out,
+            tick,
+            ranks: vec![RankTruth::default(); ranks as usize],
+            any_step: false,
+        })
+    }
+
+    fn floor(&self, at: Span) -> Span {
+        let f = |t: i64| t - t % self.tick;
+        Span::new(f(at.start), f(at.end))
+    }
+
+    /// Notes a wait; returns it on the trace's clock, and the GPU's busy time in it.
+    fn wait(&mut self, rank: u32, at: Span, gpu: &Device) -> (Span, i64) {
+        let at = self.floor(at);
+        let hidden = gpu.busy_in(at);
+        let truth = &mut self.ranks[rank as usize];
+        truth.wait += at.len();
+        truth.hidden += hidden;
+        let first = gpu.hull.map_or(i64::MAX, |h| h.start);
+        truth.before_first_op += (at.end.min(first) - at.start).max(0);
+        truth.last_wait = at;
+        (at, hidden)
+    }
+
+    /// Notes a step when all its launches are known.
+    pub fn step(&mut self, step: &Step, gpu: &Device, t: StepTruth) -> io::Result<()> {
+        let (wait, hidden) = self.wait(step.rank, step.wait, gpu);
+        let load = load_time(&step.load);
+        let truth = &mut self.ranks[step.rank as usize];
+        truth.steps += 1;
+        truth.calls += step.calls.len() as u64;
+        truth.load += load;
+        truth.items += step.load.items.len() as u64;
+        truth.in_sync += t.in_sync;
+        let comma = if self.any_step { "," } else { "" };
+        self.any_step = true;
+        write!(
+            self.out,
+            "{comma}\n{{\"rank\":{},\"step\":{},\"start\":{},\"end\":{},\"wait_start\":{},\"wait_end\":{},\"hidden\":{hidden},\"gpu_busy\":{},\"forward_lag\":{},\"gpu_lag\":{},\"in_sync\":{},\"load\":{load}}}",
+            step.rank,
+            step.index,
+            step.at.start,
+            step.at.end,
+            wait.start,
+            wait.end,
+            t.gpu_busy,
+            t.forward_lag,
+            t.gpu_lag,
+            t.in_sync,
+        )
+    }
+
+    /// Notes the request that ends an epoch.
+    pub fn exhausted(&mut self, rank: u32, at: Span, gpu: &Device) {
+        self.wait(rank, at, gpu);
+    }
+
+    /// Writes the totals. `end` is when the recording stops.
+    pub fn finish(mut self, job: &Job, gpus: &[Device], end: i64, bytes: u64) -> io::Result<()> {
+        self.out.write_all(b"\n],\"ranks\":[")?;
+        for (rank, (mut t, gpu)) in self.ranks.into_iter().zip(gpus).enumerate() {
+            let hull = gpu.hull.unwrap_or_default();
+            t.after_last_op = (t.last_wait.end - hull.end.max(t.last_wait.start)).max(0);
+            let comma = if rank > 0 { "," } else { "" };
+            write!(
+                self.out,
+                "{comma}\n{{\"rank\":{rank},\"steps\":{},\"wait\":{},\"hidden\":{},\"idle_in_wait\":{},\"before_first_op\":{},\"after_last_op\":{},\"gpu_busy\":{},\"gpu_ops\":{},\"gpu_op_time\":{},\"first_op\":{},\"last_op_end\":{},\"step_calls\":{},\"in_sync\":{},\"load\":{},\"items\":{}}}",
+                t.steps,
+                t.wait,
+                t.hidden,
+                t.wait - t.hidden,
+                t.before_first_op,
+                t.after_last_op,
+                gpu.total_busy(),
+                gpu.ops,
+                gpu.op_time,
+                hull.start,
+                hull.end,
+                t.calls,
+                t.in_sync,
+                t.load,
+                t.items,
+            )?;
+        }
+        let c = &job.config;
+        writeln!(
+            self.out,
+            "\n],\"job\":{{\"seed\":{},\"workers\":{},\"prefetch\":{},\"batch\":{},\"epoch_steps\":{},\"sync_every\":{},\"end\":{end},\"unix_origin\":{},\"bytes\":{bytes}}}}}",
+            c.seed, c.workers, c.prefetch, c.batch, c.epoch_steps, c.sync_every, job.unix_origin,
+        )?;
+        self.out.flush()
+    }
+}
+
+/// Loading time of a batch: the union of its items, which one process loads one after the other.
+fn load_time(load: &BatchLoad) -> i64 {
+    load.items.iter().map(|i| i.at.len()).sum()
+}

@@ -1,0 +1,382 @@
+//! The command line as the user types it. Owns words and help, no behaviour.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::time::{TimeRange, parse_ns, parse_range};
+
+/// Shows what the GPU really waited for in a training trace.
+///
+/// Opens torch.profiler JSON, Nsight Systems SQLite exports and DFTracer runs (.pfw, .pfw.gz, folders). Without a
+/// command it opens a window; the commands need no display.
+#[derive(Parser, Debug)]
+#[command(name = "stallscope", version, args_conflicts_with_subcommands = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// Files and folders to open in the window, as one trace.
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+}
+
+/// The commands.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Say what is in a trace and what was repaired, skipped or guessed while reading it.
+    Info(Info),
+    /// Print the analysis: waits, layers, steps, workers, launches, synchronisation, verdict.
+    Report(Report),
+    /// Draw the timeline into a PNG file.
+    Png(Png),
+    /// Compare figures with limits; the exit code is 0 where they hold, 3 where not, 4 where it cannot be told.
+    Check(Check),
+    /// Put two traces side by side.
+    Compare(Compare),
+    /// Predict the step time for other numbers of workers, cores, a cache, or no synchronisation.
+    Whatif(Whatif),
+    /// Open a bundled sample in the window; without a display, print its report.
+    Demo(Demo),
+}
+
+/// What to open.
+#[derive(Args, Debug, Clone)]
+pub struct Input {
+    /// Files and folders, opened as one trace where their clocks relate.
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    /// How to open.
+    pub open: Open,
+}
+
+/// How to open.
+#[derive(Args, Debug, Clone, Default)]
+pub struct Open {
+    /// Shift the N-th PATH (from 1) by a time: 2=+1.5ms, 1=-300us.
+    #[arg(long, value_name = "N=TIME", value_parser = parse_shift, allow_hyphen_values = true)]
+    pub shift: Vec<(usize, i64)>,
+    /// Threads to use; 0 = as many as there are cores.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub threads: usize,
+    /// Open even if memory may not suffice.
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// What to analyse.
+#[derive(Args, Debug, Clone, Default)]
+pub struct Scope {
+    /// Only this part: A..B, each a time since the start of the trace such as 1.2s or 450ms; either side may be empty.
+    #[arg(long, value_name = "A..B", value_parser = check_range, allow_hyphen_values = true)]
+    pub range: Option<String>,
+    /// Only this rank.
+    #[arg(long, value_name = "N")]
+    pub rank: Option<u32>,
+    /// Layer rules to read before the built-in ones (TOML; see docs/rules.md).
+    #[arg(long, value_name = "FILE")]
+    pub rules: Option<PathBuf>,
+}
+
+/// `stallscope info`.
+#[derive(Args, Debug)]
+pub struct Info {
+    #[command(flatten)]
+    /// What to open.
+    pub input: Input,
+    /// JSON instead of text.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `stallscope report`.
+#[derive(Args, Debug)]
+pub struct Report {
+    #[command(flatten)]
+    /// What to open.
+    pub input: Input,
+    #[command(flatten)]
+    /// What to analyse.
+    pub scope: Scope,
+    /// JSON with every figure instead of text.
+    #[arg(long, conflicts_with = "csv")]
+    pub json: bool,
+    /// The step table as CSV instead of text.
+    #[arg(long)]
+    pub csv: bool,
+    /// Also a table of fixed windows of this width: 1s, 250ms.
+    #[arg(long, value_name = "TIME", value_parser = parse_positive)]
+    pub windows: Option<i64>,
+    /// How windows and layers are counted.
+    #[arg(long, value_name = "WAY", value_enum, default_value_t = Layers::Exact)]
+    pub layers: Layers,
+}
+
+/// How windows and layers are counted.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layers {
+    /// Spans are clipped at window borders, nested spans count once.
+    Exact,
+    /// As DFAnalyzer does: whole spans in the window of their start, nested spans each.
+    Dfanalyzer,
+}
+
+/// `stallscope png`.
+#[derive(Args, Debug)]
+pub struct Png {
+    #[command(flatten)]
+    /// What to open.
+    pub input: Input,
+    #[command(flatten)]
+    /// What to draw.
+    pub scope: Scope,
+    /// The file to write.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Width in points.
+    #[arg(long, value_name = "PX", default_value_t = 1920, value_parser = clap::value_parser!(u32).range(640..=16384))]
+    pub width: u32,
+    /// Pixels per point.
+    #[arg(long, value_name = "X", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=3))]
+    pub scale: u32,
+    /// Colours.
+    #[arg(long, value_enum, default_value_t = Theme::Light)]
+    pub theme: Theme,
+    /// Which lanes.
+    #[arg(long, value_enum, default_value_t = Lanes::Shown)]
+    pub lanes: Lanes,
+}
+
+/// Colours of a picture.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Theme {
+    /// Dark on light.
+    Light,
+    /// Light on dark.
+    Dark,
+}
+
+/// Lanes of a picture.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lanes {
+    /// As the window shows them at first.
+    Shown,
+    /// Every lane, nothing collapsed.
+    All,
+    /// Only the overlap band.
+    Band,
+}
+
+/// `stallscope check`.
+#[derive(Args, Debug)]
+pub struct Check {
+    #[command(flatten)]
+    /// What to open.
+    pub input: Input,
+    #[command(flatten)]
+    /// What to analyse.
+    pub scope: Scope,
+    /// Largest share of the step time in which the GPU had nothing to do because the loop waited for data: 5%.
+    #[arg(long, value_name = "PCT", value_parser = parse_percent)]
+    pub max_exposed_wait: Option<u32>,
+    /// Largest median step time: 120ms.
+    #[arg(long, value_name = "TIME", value_parser = parse_positive)]
+    pub max_step_time: Option<i64>,
+    /// Smallest overlap of two streams of a GPU, as share of the shorter busy time: 7:16=50%.
+    #[arg(long, value_name = "A:B=PCT", value_parser = parse_overlap)]
+    pub min_overlap: Vec<Overlap>,
+}
+
+/// A limit on the overlap of two streams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overlap {
+    /// Stream numbers.
+    pub streams: (i64, i64),
+    /// Smallest share, in hundredths of a percent.
+    pub least: u32,
+}
+
+/// `stallscope compare`.
+#[derive(Args, Debug)]
+pub struct Compare {
+    /// The trace before the change.
+    pub before: PathBuf,
+    /// The trace after it.
+    pub after: PathBuf,
+    #[command(flatten)]
+    /// How to open.
+    pub open: Open,
+    /// Only this rank.
+    #[arg(long, value_name = "N")]
+    pub rank: Option<u32>,
+    /// Layer rules to read before the built-in ones.
+    #[arg(long, value_name = "FILE")]
+    pub rules: Option<PathBuf>,
+    /// JSON instead of text.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `stallscope whatif`.
+#[derive(Args, Debug)]
+pub struct Whatif {
+    #[command(flatten)]
+    /// What to open.
+    pub input: Input,
+    #[command(flatten)]
+    /// What to analyse.
+    pub scope: Scope,
+    /// Loader processes: a number, or A..B for a table.
+    #[arg(long, value_name = "N|A..B", default_value = "0..16", value_parser = parse_workers)]
+    pub workers: (u32, u32),
+    /// Physical cores that the workers share.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub cores: Option<u32>,
+    /// Share of the reads that a cache answers: 0 to 1.
+    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = parse_share)]
+    pub cache: f64,
+    /// Also: what synchronising calls cost, if the loop did not make them.
+    #[arg(long)]
+    pub no_sync: bool,
+    /// JSON instead of text.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `stallscope demo`.
+#[derive(Args, Debug)]
+pub struct Demo {
+    /// Which sample; without one, the first. `--list` names them.
+    pub name: Option<String>,
+    /// List the samples.
+    #[arg(long)]
+    pub list: bool,
+}
+
+fn parse_shift(text: &str) -> Result<(usize, i64), String> {
+    let (number, time) = text.split_once('=').ok_or_else(|| {
+        format!("`{text}`: write the number of the path and a time, as in 2=+1.5ms")
+    })?;
+    let number: usize = number
+        .trim()
+        .parse()
+        .map_err(|_e| format!("`{number}` is not the number of a path"))?;
+    let index = number
+        .checked_sub(1)
+        .ok_or_else(|| "paths are numbered from 1".to_owned())?;
+    Ok((index, parse_ns(time).map_err(|e| e.to_string())?))
+}
+
+/// Only the form can be checked before the trace is known.
+fn check_range(text: &str) -> Result<String, String> {
+    let whole = TimeRange::new(i64::MIN / 2, i64::MAX / 2);
+    parse_range(text, whole)
+        .map(|_range| text.to_owned())
+        .map_err(|_e| format!("`{text}` is not a range: write A..B with A before B, as in 1.2s..1.8s, 450ms.. or ..2s"))
+}
+
+fn parse_positive(text: &str) -> Result<i64, String> {
+    match parse_ns(text).map_err(|e| e.to_string())? {
+        ns if ns > 0 => Ok(ns),
+        _ => Err(format!("`{text}` is not above zero")),
+    }
+}
+
+/// Hundredths of a percent, so that a limit is compared in integers.
+fn parse_percent(text: &str) -> Result<u32, String> {
+    let fail = || format!("`{text}` is not a share: write 5% or 12.5%");
+    let number = text.trim().strip_suffix('%').ok_or_else(fail)?;
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if fraction.len() > 2 || !fraction.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(fail());
+    }
+    let whole: u32 = whole.trim().parse().map_err(|_e| fail())?;
+    let fraction: u32 = format!("{fraction:0<2}").parse().map_err(|_e| fail())?;
+    match whole.checked_mul(100).map(|w| w + fraction) {
+        Some(p) if p <= 10_000 => Ok(p),
+        _ => Err(fail()),
+    }
+}
+
+fn parse_overlap(text: &str) -> Result<Overlap, String> {
+    let fail = || format!("`{text}`: write two streams and a share, as in 7:16=50%");
+    let (streams, share) = text.split_once('=').ok_or_else(fail)?;
+    let (a, b) = streams.split_once(':').ok_or_else(fail)?;
+    let number = |s: &str| s.trim().parse::<i64>().map_err(|_e| fail());
+    Ok(Overlap {
+        streams: (number(a)?, number(b)?),
+        least: parse_percent(share)?,
+    })
+}
+
+fn parse_workers(text: &str) -> Result<(u32, u32), String> {
+    let fail = || format!("`{text}` is neither a number nor a range such as 0..16 (256 at most)");
+    let number = |s: &str| {
+        s.trim()
+            .parse::<u32>()
+            .ok()
+            .filter(|n| *n <= 256)
+            .ok_or_else(fail)
+    };
+    let (a, b) = match text.split_once("..") {
+        Some((a, b)) => (number(a)?, number(b)?),
+        None => (number(text)?, number(text)?),
+    };
+    if a > b { Err(fail()) } else { Ok((a, b)) }
+}
+
+fn parse_share(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(x) if (0.0..=1.0).contains(&x) => Ok(x),
+        _ => Err(format!("`{text}` is not between 0 and 1")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn percents_are_exact() {
+        assert_eq!(parse_percent("5%"), Ok(500));
+        assert_eq!(parse_percent("12.5%"), Ok(1_250));
+        assert_eq!(parse_percent("0.05%"), Ok(5));
+        for bad in ["5", "-1%", "101%", "1.234%", "%", "x%", "1.-5%"] {
+            assert!(parse_percent(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn small_forms_parse() {
+        assert_eq!(parse_shift("2=+1.5ms"), Ok((1, 1_500_000)));
+        assert_eq!(parse_shift("1=-300us"), Ok((0, -300_000)));
+        assert!(parse_shift("0=1s").is_err());
+        assert_eq!(parse_workers("3"), Ok((3, 3)));
+        assert_eq!(parse_workers("0..16"), Ok((0, 16)));
+        assert!(parse_workers("4..2").is_err());
+        let overlap = Overlap {
+            streams: (7, 16),
+            least: 5_000,
+        };
+        assert_eq!(parse_overlap("7:16=50%"), Ok(overlap));
+        assert!(check_range("2s..1s").is_err());
+        assert!(check_range("..1s").is_ok());
+    }
+
+    #[test]
+    fn paths_open_the_window_and_commands_do_not() {
+        let cli = Cli::parse_from(["stallscope", "a.json", "b.json"]);
+        assert!(cli.command.is_none());
+        assert_eq!(cli.paths.len(), 2);
+        let cli = Cli::parse_from(["stallscope", "report", "a.json"]);
+        assert!(matches!(cli.command, Some(Command::Report(_))));
+    }
+}

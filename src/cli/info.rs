@@ -1,0 +1,497 @@
+//! `stallscope info`: what is in a trace, and what happened while it was read.
+//!
+//! Needs no analysis, so that it is quick and small on the largest files.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use serde_json::{Value, json};
+
+use super::CliError;
+use super::args::Info;
+use super::load::{self, Opened};
+use super::table::{self, Table, printable};
+use crate::import::{FileReport, Notice};
+use crate::model::{Clock, Lane, LaneKind, Source, Trace};
+use crate::time::{format_count, format_ns};
+
+/// Lanes listed in the text; `--json` lists all.
+const LANES_SHOWN: usize = 40;
+/// Categories listed in the text; `--json` lists all.
+const CATEGORIES_SHOWN: usize = 30;
+
+/// Runs the command.
+pub fn run(args: &Info, out: &mut dyn Write) -> Result<u8, CliError> {
+    let opened = load::open(&args.input.paths, &args.input.open)?;
+    if args.json {
+        let text = serde_json::to_string_pretty(&to_json(&opened)).map_err(std::io::Error::from)?;
+        writeln!(out, "{text}")?;
+    } else {
+        out.write_all(to_text(&opened).as_bytes())?;
+    }
+    Ok(0)
+}
+
+/// Number of spans per category, by category id.
+fn spans_by_category(trace: &Trace) -> Vec<u64> {
+    let mut counts = vec![0; trace.categories().len()];
+    for cat in trace.spans().cats() {
+        counts[cat.index()] += 1;
+    }
+    counts
+}
+
+/// The most memory that the process has held so far, where the system says so.
+fn peak_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|l| l.starts_with("VmHWM:"))?;
+    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
+    Some(kib * 1_024)
+}
+
+fn kind_text(kind: LaneKind) -> &'static str {
+    match kind {
+        LaneKind::Cpu => "CPU thread",
+        LaneKind::Gpu => "GPU stream",
+        LaneKind::GpuAnnotation => "GPU annotations",
+        LaneKind::GpuSync => "GPU waits",
+        LaneKind::Overhead => "profiler overhead",
+        LaneKind::Async => "async",
+        LaneKind::Recorder => "recorder",
+    }
+}
+
+fn role_text(trace: &Trace, lane: &Lane) -> &'static str {
+    let of_process = lane.process.and_then(|p| trace.process(p).role);
+    lane.role.or(of_process).map_or("", crate::model::Role::key)
+}
+
+fn spans_of(lane: &Lane) -> u64 {
+    u64::from(lane.spans.end - lane.spans.start)
+}
+
+// ---- text
+
+fn to_text(opened: &Opened) -> String {
+    let trace = &opened.trace;
+    let mut out = String::new();
+    for file in &opened.report.files {
+        file_text(&mut out, trace, file);
+    }
+    out.push_str("\nTrace\n");
+    let extent = trace.extent();
+    line(&mut out, "extent", &extent.to_string());
+    if let Some(origin) = trace.unix_origin() {
+        line(&mut out, "zero is", &table::utc(origin));
+    }
+    let spans = trace.spans().len() as u64;
+    let counted = trace.counted_spans();
+    let other = spans - counted.min(spans);
+    let note = match other {
+        0 => String::new(),
+        n => format!(" and {} of the recorder itself", format_count(n)),
+    };
+    line(
+        &mut out,
+        "spans",
+        &format!("{}{note}", format_count(counted)),
+    );
+    line(&mut out, "names", &format_count(trace.names().len() as u64));
+    line(
+        &mut out,
+        "links",
+        &format!(
+            "{} from calls to GPU operations, {} from forward to backward",
+            format_count(trace.launches().len() as u64),
+            format_count(trace.fwdbwd().len() as u64),
+        ),
+    );
+    let samples: usize = trace.counters().iter().map(|c| c.times.len()).sum();
+    line(
+        &mut out,
+        "also",
+        &format!(
+            "{} instants, {} samples of {} counters",
+            format_count(trace.instants().len() as u64),
+            format_count(samples as u64),
+            format_count(trace.counters().len() as u64),
+        ),
+    );
+    processes_text(&mut out, trace);
+    devices_text(&mut out, trace);
+    lanes_text(&mut out, trace);
+    categories_text(&mut out, trace);
+    cost_text(&mut out, opened);
+    notices_text(&mut out, opened);
+    out
+}
+
+fn line(out: &mut String, key: &str, value: &str) {
+    out.push_str(&format!("  {key:<9} {value}\n"));
+}
+
+fn clock_text(source: &Source) -> String {
+    let mut text = match source.clock {
+        Clock::Unix { zero } => format!("Unix time; the file's zero is {}", table::utc(zero)),
+        Clock::Unknown => "its own; no relation to other clocks is known".to_owned(),
+    };
+    if source.shift_ns != 0 {
+        text.push_str(&format!(
+            "; shifted by {} by hand",
+            format_ns(source.shift_ns)
+        ));
+    }
+    text
+}
+
+fn file_text(out: &mut String, trace: &Trace, file: &FileReport) {
+    out.push_str(&format!(
+        "{}\n",
+        printable(&file.path.display().to_string())
+    ));
+    line(out, "format", &file.format);
+    let inflated = match file.inflated_bytes {
+        n if n == file.bytes || n == 0 => String::new(),
+        n => format!(", {} inflated", table::bytes(n)),
+    };
+    line(
+        out,
+        "size",
+        &format!("{}{inflated}", table::bytes(file.bytes)),
+    );
+    if let Some(id) = file.source {
+        let source = trace.source(id);
+        line(out, "producer", &printable(&source.producer));
+        line(out, "clock", &clock_text(source));
+        if let Some(rank) = source.rank {
+            line(out, "rank", &rank.to_string());
+        }
+        if let Some(capture) = source.capture {
+            line(out, "recorded", &capture.to_string());
+        }
+    }
+    for (key, value) in &file.facts {
+        line(
+            out,
+            &printable(key),
+            &table::shorten(&printable(value), 110),
+        );
+    }
+    let kinds: Vec<String> = file
+        .by_kind
+        .iter()
+        .map(|(kind, n)| format!("{} {}", printable(kind), format_count(*n)))
+        .collect();
+    let kinds = if kinds.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", kinds.join(", "))
+    };
+    line(
+        out,
+        "events",
+        &format!("{}{kinds}", format_count(file.events)),
+    );
+}
+
+fn processes_text(out: &mut String, trace: &Trace) {
+    let mut t = Table::new(&["pid", "<name", "<role", "rank", "lanes", "spans", "<host"]);
+    for (i, p) in trace.processes().iter().enumerate() {
+        let lanes = trace
+            .lanes()
+            .iter()
+            .filter(|l| l.process.is_some_and(|id| id.index() == i));
+        let (n, spans) = lanes.fold((0_u64, 0), |(n, s), l| (n + 1, s + spans_of(l)));
+        t.row(vec![
+            printable(&p.pid),
+            printable(p.name.as_deref().unwrap_or("")),
+            p.role.map_or("", crate::model::Role::key).to_owned(),
+            p.rank.to_string(),
+            n.to_string(),
+            format_count(spans),
+            table::shorten(&printable(p.host.as_deref().unwrap_or("")), 24),
+        ]);
+    }
+    section(out, "Processes", &t);
+}
+
+fn section(out: &mut String, title: &str, t: &Table) {
+    if !t.is_empty() {
+        out.push_str(&format!("\n{title}\n{}", t.render()));
+    }
+}
+
+fn devices_text(out: &mut String, trace: &Trace) {
+    let mut t = Table::new(&["device", "<name", "streams", "operations", "<note"]);
+    for (i, d) in trace.devices().iter().enumerate() {
+        let streams = trace.streams().iter().filter(|s| s.device.index() == i);
+        let mut n = 0_u64;
+        let mut ops = 0;
+        for stream in streams {
+            n += 1;
+            ops += stream.ops.map_or(0, |l| spans_of(trace.lane(l)));
+        }
+        let note = if d.counts {
+            ""
+        } else {
+            "not counted as GPU work"
+        };
+        t.row(vec![
+            d.index.to_string(),
+            printable(d.name.as_deref().unwrap_or("")),
+            n.to_string(),
+            format_count(ops),
+            note.to_owned(),
+        ]);
+    }
+    section(out, "GPUs", &t);
+    if t.is_empty() {
+        out.push_str("\nGPUs\n  None: no GPU activity was recorded.\n");
+    }
+}
+
+fn lanes_text(out: &mut String, trace: &Trace) {
+    let mut t = Table::new(&["lane", "<name", "<kind", "<role", "spans", "rows"]);
+    let mut lanes: Vec<&Lane> = trace.lanes().iter().collect();
+    lanes.sort_by_key(|l| std::cmp::Reverse(spans_of(l)));
+    for lane in lanes.iter().take(LANES_SHOWN) {
+        t.row(vec![
+            printable(&lane.key),
+            table::shorten(&printable(&lane.name), 40),
+            kind_text(lane.kind).to_owned(),
+            role_text(trace, lane).to_owned(),
+            format_count(spans_of(lane)),
+            lane.rows.to_string(),
+        ]);
+    }
+    section(out, "Lanes, fullest first", &t);
+    more(out, lanes.len(), LANES_SHOWN, "lanes");
+}
+
+fn more(out: &mut String, total: usize, shown: usize, what: &str) {
+    if total > shown {
+        out.push_str(&format!(
+            "  and {} more {what}; --json lists all\n",
+            total - shown
+        ));
+    }
+}
+
+fn categories_text(out: &mut String, trace: &Trace) {
+    let counts = spans_by_category(trace);
+    let mut rows: Vec<(u64, &str, bool)> = trace
+        .categories()
+        .iter()
+        .zip(counts)
+        .filter(|(_c, n)| *n > 0)
+        .map(|(c, n)| (n, c.name.as_str(), c.counts))
+        .collect();
+    rows.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
+    let mut t = Table::new(&["category", "spans", "<note"]);
+    for (n, name, counts) in rows.iter().take(CATEGORIES_SHOWN) {
+        let name = if name.is_empty() { "(none)" } else { name };
+        let note = if *counts { "" } else { "does not count" };
+        t.row(vec![
+            table::shorten(&printable(name), 60),
+            format_count(*n),
+            note.to_owned(),
+        ]);
+    }
+    section(out, "Spans by category", &t);
+    more(out, rows.len(), CATEGORIES_SHOWN, "categories");
+}
+
+fn cost_text(out: &mut String, opened: &Opened) {
+    out.push_str("\nCost\n");
+    let (heap, spans) = (
+        opened.trace.heap_bytes() as u64,
+        opened.trace.spans().len() as u64,
+    );
+    let each = heap
+        .checked_div(spans)
+        .map_or(String::new(), |b| format!(", {} per span", table::bytes(b)));
+    line(out, "timeline", &format!("{}{each}", table::bytes(heap)));
+    if let Some(peak) = peak_bytes() {
+        line(out, "peak", &table::bytes(peak));
+    }
+    let read: u64 = opened
+        .report
+        .files
+        .iter()
+        .map(|f| f.inflated_bytes.max(f.bytes))
+        .sum();
+    let events: u64 = opened.report.files.iter().map(|f| f.events).sum();
+    let per_second = |n: u64| (n as f64 / opened.seconds.max(1e-6)) as u64;
+    line(
+        out,
+        "time",
+        &format!(
+            "{:.3} s: {} and {} events per second",
+            opened.seconds,
+            table::bytes(per_second(read)),
+            format_count(per_second(events)),
+        ),
+    );
+}
+
+fn notices_text(out: &mut String, opened: &Opened) {
+    out.push_str("\nImport report\n");
+    let anomalies = opened.trace.anomalies();
+    if opened.report.notices.is_empty() && anomalies.is_empty() {
+        out.push_str("  Everything was read; nothing was repaired, skipped or guessed.\n");
+    }
+    let many = opened.report.files.len() > 1;
+    for notice in &opened.report.notices {
+        out.push_str(&format!("  {}", printable(&notice.to_string())));
+        if let Some(path) = notice_path(opened, notice).filter(|_p| many) {
+            out.push_str(&format!("  in {path}"));
+        }
+        out.push('\n');
+    }
+    for (what, n) in anomalies {
+        out.push_str(&format!(
+            "  irregular: {} ({}×)\n",
+            anomaly_text(what),
+            format_count(*n)
+        ));
+    }
+}
+
+/// What an irregularity that the timeline noticed means.
+pub fn anomaly_text(what: &str) -> &str {
+    match what {
+        "negative_dur" => "spans end before they start; drawn with no length",
+        "op_before_launch" => "GPU operations start before the call that launched them",
+        "two_launches" => "GPU operations have two launch calls; the first one was kept",
+        "overlapping_spans" => {
+            "spans of a thread overlap without nesting; drawn on rows of their own"
+        }
+        other => other,
+    }
+}
+
+fn notice_path(opened: &Opened, notice: &Notice) -> Option<String> {
+    let of_source = notice.source.map(|s| &opened.trace.source(s).path);
+    let path = notice.path.as_ref().or(of_source)?;
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    Some(printable(&name.to_string_lossy()))
+}
+
+// ---- JSON
+
+fn to_json(opened: &Opened) -> Value {
+    let trace = &opened.trace;
+    let extent = trace.extent();
+    let categories: Vec<Value> = trace
+        .categories()
+        .iter()
+        .zip(spans_by_category(trace))
+        .map(|(c, n)| json!({"name": c.name, "spans": n, "counts": c.counts}))
+        .collect();
+    let samples: usize = trace.counters().iter().map(|c| c.times.len()).sum();
+    json!({
+        "schema": 1,
+        "files": opened.report.files.iter().map(|f| file_json(trace, f)).collect::<Vec<_>>(),
+        "extent": [extent.start, extent.end],
+        "unix_origin": trace.unix_origin(),
+        "spans": trace.spans().len(),
+        "counted_spans": trace.counted_spans(),
+        "names": trace.names().len(),
+        "launches": trace.launches().len(),
+        "fwdbwd": trace.fwdbwd().len(),
+        "instants": trace.instants().len(),
+        "counters": trace.counters().len(),
+        "counter_samples": samples,
+        "processes": processes_json(trace),
+        "devices": devices_json(trace),
+        "lanes": trace.lanes().iter().map(|l| lane_json(trace, l)).collect::<Vec<_>>(),
+        "categories": categories,
+        "anomalies": trace.anomalies().iter().map(|(k, n)| ((*k).to_owned(), *n)).collect::<BTreeMap<_, _>>(),
+        "notices": opened.report.notices.iter().map(|n| notice_json(opened, n)).collect::<Vec<_>>(),
+        "timeline_bytes": trace.heap_bytes(),
+        "peak_bytes": peak_bytes(),
+        "read_seconds": opened.seconds,
+    })
+}
+
+fn file_json(trace: &Trace, file: &FileReport) -> Value {
+    let source = file.source.map(|id| trace.source(id));
+    let zero = match source.map(|s| s.clock) {
+        Some(Clock::Unix { zero }) => Some(zero),
+        _ => None,
+    };
+    json!({
+        "path": file.path.display().to_string(),
+        "format": file.format,
+        "bytes": file.bytes,
+        "inflated_bytes": file.inflated_bytes,
+        "events": file.events,
+        "by_kind": file.by_kind.iter().map(|(k, n)| (k.clone(), Value::from(*n))).collect::<serde_json::Map<_, _>>(),
+        "facts": file.facts,
+        "tracer": source.map(|s| s.tracer.key()),
+        "producer": source.map(|s| s.producer.clone()),
+        "unix_zero": zero,
+        "to_trace_ns": source.map(|s| s.to_trace_ns),
+        "shift_ns": source.map(|s| s.shift_ns),
+        "rank": source.and_then(|s| s.rank),
+        "capture": source.and_then(|s| s.capture).map(|c| [c.start, c.end]),
+    })
+}
+
+fn processes_json(trace: &Trace) -> Vec<Value> {
+    trace
+        .processes()
+        .iter()
+        .map(|p| {
+            json!({
+                "pid": p.pid, "name": p.name, "host": p.host, "rank": p.rank,
+                "role": p.role.map(crate::model::Role::key), "parent": p.parent,
+            })
+        })
+        .collect()
+}
+
+fn devices_json(trace: &Trace) -> Vec<Value> {
+    trace
+        .devices()
+        .iter()
+        .enumerate()
+        .map(|(i, d)| {
+            let streams: Vec<Value> = trace
+                .streams()
+                .iter()
+                .filter(|s| s.device.index() == i)
+                .map(|s| {
+                    let ops = s.ops.map_or(0, |l| spans_of(trace.lane(l)));
+                    json!({"stream": s.number, "context": s.context, "operations": ops})
+                })
+                .collect();
+            json!({"device": d.index, "name": d.name, "counts": d.counts, "streams": streams})
+        })
+        .collect()
+}
+
+fn lane_json(trace: &Trace, lane: &Lane) -> Value {
+    json!({
+        "lane": lane.key,
+        "name": lane.name,
+        "kind": kind_text(lane.kind),
+        "pid": lane.process.map(|p| trace.process(p).pid.clone()),
+        "thread": lane.thread,
+        "rank": lane.rank,
+        "role": role_text(trace, lane),
+        "spans": spans_of(lane),
+        "rows": lane.rows,
+    })
+}
+
+fn notice_json(opened: &Opened, notice: &Notice) -> Value {
+    json!({
+        "kind": notice.kind.label(),
+        "code": notice.code,
+        "text": notice.text,
+        "count": notice.count,
+        "places": notice.places.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "file": notice_path(opened, notice),
+    })
+}

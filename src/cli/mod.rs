@@ -1,0 +1,121 @@
+//! The command line: reads arguments, opens traces, prints figures as text, JSON or CSV.
+//!
+//! Data goes to stdout, messages and progress to stderr. Knows no window; `main` decides between the two.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::import::LoadError;
+
+mod args;
+mod info;
+mod load;
+mod table;
+
+use args::{Cli, Command};
+
+/// The trace cannot be read, or the result cannot be written.
+pub const EXIT_UNREADABLE: u8 = 1;
+/// The command line is wrong.
+pub const EXIT_USAGE: u8 = 2;
+/// `check`: a limit does not hold.
+pub const EXIT_BROKEN: u8 = 3;
+/// `check`: a limit cannot be judged.
+pub const EXIT_INCONCLUSIVE: u8 = 4;
+
+/// What the user wants.
+pub enum Request {
+    /// The window, with these files and folders.
+    Window(Vec<PathBuf>),
+    /// A command was run (or help was shown, or the arguments were wrong).
+    Done(ExitCode),
+}
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    /// The trace cannot be read.
+    #[error("{0}")]
+    Load(#[from] LoadError),
+    /// The command line asks for something that does not exist.
+    #[error("{0}")]
+    Usage(String),
+    /// A result cannot be written.
+    #[error("Cannot write the result: {0}.")]
+    Output(#[from] io::Error),
+    /// A file other than a trace cannot be read or written.
+    #[error("{what}: {error}.\n{}", path.display())]
+    File {
+        /// What was attempted, as the start of a sentence.
+        what: &'static str,
+        /// What the system said.
+        error: io::Error,
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+impl CliError {
+    fn code(&self) -> u8 {
+        match self {
+            Self::Usage(_) => EXIT_USAGE,
+            _ => EXIT_UNREADABLE,
+        }
+    }
+}
+
+/// Reads the program's arguments and runs a command, if there is one.
+#[must_use]
+pub fn start() -> Request {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are answers on stdout, everything else is a message on stderr.
+            let _ = error.print();
+            let code = if error.use_stderr() { EXIT_USAGE } else { 0 };
+            return Request::Done(ExitCode::from(code));
+        }
+    };
+    let Some(command) = cli.command else {
+        return Request::Window(cli.paths);
+    };
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let result = run(command, &mut out);
+    let result = result.and_then(|code| Ok(out.flush().map(|()| code)?));
+    Request::Done(finish(result))
+}
+
+fn run(command: Command, out: &mut dyn Write) -> Result<u8, CliError> {
+    match command {
+        Command::Info(args) => info::run(&args, out),
+        _ => Ok(0),
+    }
+}
+
+fn finish(result: Result<u8, CliError>) -> ExitCode {
+    match result {
+        Ok(code) => ExitCode::from(code),
+        // The reader has seen enough: `stallscope report x | head`.
+        Err(CliError::Output(e)) if e.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            complain(&error);
+            ExitCode::from(error.code())
+        }
+    }
+}
+
+/// Writes an error to stderr; a closed stderr is nobody's problem.
+fn complain(error: &CliError) {
+    let mut err = io::stderr().lock();
+    let _ = writeln!(err, "{error}");
+    if let CliError::Load(LoadError {
+        command: Some(command),
+        ..
+    }) = error
+    {
+        let _ = writeln!(err, "{command}");
+    }
+}

@@ -1,0 +1,196 @@
+//! Text tables and number formats for terminals and pipes. Knows no trace.
+
+use std::fmt::Write as _;
+
+use crate::time::{Unit, format_count};
+
+/// A table with aligned columns: the first column left, the others right unless told otherwise.
+pub struct Table {
+    head: Vec<String>,
+    left: Vec<bool>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table with these column heads. A head that begins with `<` makes its column left-aligned.
+    pub fn new(heads: &[&str]) -> Self {
+        let left = heads
+            .iter()
+            .enumerate()
+            .map(|(i, h)| i == 0 || h.starts_with('<'))
+            .collect();
+        let head = heads
+            .iter()
+            .map(|h| h.trim_start_matches('<').to_owned())
+            .collect();
+        Self {
+            head,
+            left,
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds a row; missing cells are empty.
+    pub fn row(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
+    }
+
+    /// True without rows.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The table, each line indented by two blanks.
+    pub fn render(&self) -> String {
+        let columns = self.head.len();
+        let cell = |row: &[String], i: usize| row.get(i).map_or("", String::as_str).to_owned();
+        let width = |i: usize| {
+            let rows = self.rows.iter().map(|r| cell(r, i).chars().count());
+            rows.chain([self.head[i].chars().count()])
+                .max()
+                .unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..columns).map(width).collect();
+        let mut out = String::new();
+        for row in std::iter::once(&self.head).chain(&self.rows) {
+            let mut line = String::from(" ");
+            for (i, w) in widths.iter().enumerate() {
+                let text = cell(row, i);
+                let pad = " ".repeat(w.saturating_sub(text.chars().count()));
+                if self.left[i] {
+                    let _ = write!(line, " {text}{pad} ");
+                } else {
+                    let _ = write!(line, " {pad}{text} ");
+                }
+            }
+            out.push_str(line.trim_end());
+            out.push('\n');
+        }
+        out
+    }
+}
+
+/// Milliseconds with three decimals and no unit: a column has one unit.
+pub fn ms(ns: i64) -> String {
+    Unit::Ms.format(ns, 3)
+}
+
+/// Microseconds with one decimal and no unit.
+pub fn us(ns: i64) -> String {
+    Unit::Us.format(ns, 1)
+}
+
+/// `part` of `whole` in percent with one decimal, computed in integers; `-` where there is no whole.
+pub fn percent(part: i64, whole: i64) -> String {
+    if whole <= 0 {
+        return "-".to_owned();
+    }
+    let whole = i128::from(whole);
+    let permille = (i128::from(part) * 2_000 + whole).div_euclid(2 * whole);
+    format!("{}.{} %", permille / 10, permille % 10)
+}
+
+/// Bytes in decimal units: `2.7 MB`.
+pub fn bytes(n: u64) -> String {
+    const UNITS: [(&str, u64); 3] = [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)];
+    for (name, size) in UNITS {
+        if n >= size {
+            let tenths = (u128::from(n) * 20 + u128::from(size)) / (2 * u128::from(size));
+            return format!(
+                "{}.{} {name}",
+                format_count((tenths / 10) as u64),
+                tenths % 10
+            );
+        }
+    }
+    format!("{n} bytes")
+}
+
+/// Shortens the middle of a text to `max` characters.
+pub fn shorten(text: &str, max: usize) -> String {
+    let n = text.chars().count();
+    if n <= max {
+        return text.to_owned();
+    }
+    let head = (max - 1) * 2 / 3;
+    let tail = max - 1 - head;
+    let start: String = text.chars().take(head).collect();
+    let end: String = text.chars().skip(n - tail).collect();
+    format!("{start}…{end}")
+}
+
+/// Text that is safe on a terminal: control characters are shown as escapes.
+pub fn printable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Unix time in nanoseconds as UTC: `2026-11-29 20:01:33.250000001 UTC`.
+pub fn utc(unix_ns: i64) -> String {
+    let second = unix_ns.div_euclid(1_000_000_000);
+    let ns = unix_ns.rem_euclid(1_000_000_000);
+    let (day, in_day) = (second.div_euclid(86_400), second.rem_euclid(86_400));
+    // Days since 0000-03-01, by eras of 400 years.
+    let z = day + 719_468;
+    let era = z.div_euclid(146_097);
+    let doe = z.rem_euclid(146_097);
+    let yoe = (doe - doe / 1_460 + doe / 36_524 - doe / 146_096) / 365;
+    let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+    let mp = (5 * doy + 2) / 153;
+    let dom = doy - (153 * mp + 2) / 5 + 1;
+    let month = if mp < 10 { mp + 3 } else { mp - 9 };
+    let year = yoe + era * 400 + i64::from(month <= 2);
+    let (h, m, s) = (in_day / 3_600, in_day / 60 % 60, in_day % 60);
+    format!("{year:04}-{month:02}-{dom:02} {h:02}:{m:02}:{s:02}.{ns:09} UTC")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up() {
+        let mut t = Table::new(&["name", "<kind", "ms"]);
+        t.row(vec!["a".to_owned(), "x".to_owned(), "1,000.000".to_owned()]);
+        t.row(vec![
+            "längér".to_owned(),
+            "yy".to_owned(),
+            "2.000".to_owned(),
+        ]);
+        assert_eq!(
+            t.render(),
+            "  name    kind         ms\n  a       x     1,000.000\n  längér  yy        2.000\n"
+        );
+    }
+
+    #[test]
+    fn numbers_print_exactly() {
+        assert_eq!(percent(1, 3), "33.3 %");
+        assert_eq!(percent(1, 2_000), "0.1 %");
+        assert_eq!(percent(5, 0), "-");
+        assert_eq!(percent(i64::MAX, i64::MAX), "100.0 %");
+        assert_eq!(bytes(999), "999 bytes");
+        assert_eq!(bytes(2_708_985), "2.7 MB");
+        assert_eq!(bytes(1_073_700_000), "1.1 GB");
+        assert_eq!(utc(0), "1970-01-01 00:00:00.000000000 UTC");
+        assert_eq!(
+            utc(1_709_210_096_000_000_007),
+            "2024-02-29 12:34:56.000000007 UTC"
+        );
+        assert_eq!(utc(-1), "1969-12-31 23:59:59.999999999 UTC");
+    }
+
+    #[test]
+    fn long_and_odd_texts_fit() {
+        assert_eq!(shorten("abcdefghij", 7), "abcd…ij");
+        assert_eq!(shorten("short", 7), "short");
+        assert_eq!(printable("a\nb\u{1b}[31m"), "a\\nb\\u{1b}[31m");
+    }
+}

@@ -1,0 +1,386 @@
+//! Traces inside archives: members of tar, tar.gz and zip files as streams.
+//!
+//! Nothing is unpacked to disk and no member is held in memory; member names are labels, never paths. An archive
+//! inside an archive is named and left out.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use flate2::bufread::{DeflateDecoder, MultiGzDecoder};
+
+use super::error::{ErrorKind, LoadError};
+use super::input::Input;
+use super::progress::Progress;
+use super::sniff::{Content, HEAD, Head};
+use super::traps::Trap;
+use crate::model::ArgsOrigin;
+
+/// Members that are looked at.
+const MEMBERS: usize = 5_000;
+
+/// Buffer in front of decoders.
+const BUFFER: usize = 256 << 10;
+
+/// An archive, open for reading its members again and again.
+pub(super) struct Archive {
+    path: PathBuf,
+    form: Form,
+}
+
+enum Form {
+    /// Members at byte ranges of the file.
+    Tar,
+    /// Members at byte ranges of the inflated content: one decoder is shared, so that reading the members in order
+    /// inflates once.
+    TarGz(Mutex<Option<TarGz>>),
+    Zip,
+}
+
+struct TarGz {
+    position: u64,
+    decoder: MultiGzDecoder<BufReader<File>>,
+}
+
+/// A member that can be read.
+#[derive(Debug, Clone)]
+pub(super) struct Member {
+    /// Its name inside the archive.
+    pub name: String,
+    /// Its bytes as stored.
+    pub stored: u64,
+    /// What it is.
+    pub content: Content,
+    /// Whether it is gzip-compressed itself.
+    pub compressed: bool,
+    offset: u64,
+    /// Bytes after undoing the archive's own compression.
+    size: u64,
+    deflated: bool,
+}
+
+/// What an archive holds.
+#[derive(Default)]
+pub(super) struct Listing {
+    /// Members in order of their names; of a tar.gz in the order in which they lie, which is read fastest.
+    pub members: Vec<Member>,
+    /// Members that cannot be read at all (encrypted, other compression), with the reason.
+    pub unreadable: Vec<(String, String)>,
+    /// True when there were more than 5,000.
+    pub too_many: bool,
+    /// Why the listing ended early.
+    pub damage: Option<String>,
+}
+
+impl Archive {
+    /// An archive of the given content (tar or zip); `compressed` for tar.gz.
+    #[must_use]
+    pub fn new(path: &Path, content: &Content, compressed: bool) -> Arc<Self> {
+        let form = match (content, compressed) {
+            (Content::Zip, _) => Form::Zip,
+            (_, false) => Form::Tar,
+            (_, true) => Form::TarGz(Mutex::new(None)),
+        };
+        Arc::new(Self {
+            path: path.to_owned(),
+            form,
+        })
+    }
+
+    /// Looks at every member's head. Cancelling ends it.
+    ///
+    /// # Errors
+    /// When the file cannot be read or its directory makes no sense, and on cancel.
+    pub fn list(&self, progress: &Progress) -> Result<Listing, LoadError> {
+        let mut listing = self.list_all(progress)?;
+        progress.check(&self.path)?;
+        // Of equal names the last one counts, as when unpacking.
+        listing.members.reverse();
+        listing.members.sort_by(|a, b| a.name.cmp(&b.name));
+        listing.members.dedup_by(|b, a| a.name == b.name);
+        if self.is_sequential() {
+            listing.members.sort_by_key(|m| m.offset);
+        }
+        Ok(listing)
+    }
+
+    fn list_all(&self, progress: &Progress) -> Result<Listing, LoadError> {
+        let file = File::open(&self.path).map_err(|e| LoadError::io(&self.path, &e))?;
+        match &self.form {
+            Form::Zip => self.list_zip(file, progress),
+            Form::Tar => {
+                let mut archive = tar::Archive::new(file);
+                let entries = archive.entries_with_seek();
+                Ok(list_tar(entries, progress))
+            }
+            Form::TarGz(_) => {
+                let inflated = MultiGzDecoder::new(BufReader::with_capacity(BUFFER, file));
+                let mut archive = tar::Archive::new(Watched {
+                    inner: inflated,
+                    progress,
+                });
+                Ok(list_tar(archive.entries(), progress))
+            }
+        }
+    }
+
+    fn list_zip(&self, file: File, progress: &Progress) -> Result<Listing, LoadError> {
+        let broken = |e: &dyn std::fmt::Display| {
+            LoadError::new(
+                ErrorKind::Corrupt,
+                &self.path,
+                format!("The zip archive cannot be read: {e}."),
+                "Copy it again, or unpack it with another program and open the folder.",
+            )
+        };
+        let mut zip = zip::ZipArchive::new(file).map_err(|e| broken(&e))?;
+        let mut listing = Listing {
+            too_many: zip.len() > MEMBERS,
+            ..Listing::default()
+        };
+        for i in 0..zip.len().min(MEMBERS) {
+            progress.check(&self.path)?;
+            let (name, found) = match zip.by_index_raw(i) {
+                Ok(entry) if entry.is_dir() => continue,
+                Ok(entry) => (entry.name().to_owned(), zip_member(&entry)),
+                Err(e) => (format!("member {i}"), Err(e.to_string())),
+            };
+            let member = found.and_then(|member| {
+                let reader = self.reader(&member).map_err(|e| e.to_string())?;
+                let head = Head::of_reader(reader).map_err(|e| e.to_string())?;
+                Ok(member.with_head(&head))
+            });
+            match member {
+                Ok(member) => listing.members.push(member),
+                Err(why) => listing.unreadable.push((name, why)),
+            }
+        }
+        Ok(listing)
+    }
+
+    /// The member's bytes, with the archive's own compression undone.
+    ///
+    /// # Errors
+    /// When the file cannot be opened.
+    fn reader(&self, member: &Member) -> io::Result<Box<dyn Read + Send>> {
+        let mut file = File::open(&self.path)?;
+        file.seek(SeekFrom::Start(member.offset))?;
+        let stored = file.take(member.stored);
+        Ok(if member.deflated {
+            let buffered = BufReader::with_capacity(BUFFER, stored);
+            Box::new(DeflateDecoder::new(buffered).take(member.size))
+        } else {
+            Box::new(stored)
+        })
+    }
+
+    /// A member as an input.
+    ///
+    /// # Errors
+    /// When the archive cannot be opened any more.
+    pub fn input(self: &Arc<Self>, member: &Member) -> Result<Input, LoadError> {
+        let reader: Box<dyn Read + Send> = match &self.form {
+            Form::TarGz(_) => Box::new(Shared {
+                archive: Arc::clone(self),
+                position: member.offset,
+                end: member.offset.saturating_add(member.size),
+            }),
+            _ => self
+                .reader(member)
+                .map_err(|e| LoadError::io(&self.path, &e))?,
+        };
+        let args = ArgsOrigin::Archive {
+            archive: self.path.clone(),
+            member: member.name.clone(),
+        };
+        Ok(Input::from_reader(
+            self.path.join(&member.name),
+            member.stored,
+            member.compressed,
+            args,
+            reader,
+        ))
+    }
+
+    /// True when members are read fastest one after the other, in order.
+    #[must_use]
+    pub fn is_sequential(&self) -> bool {
+        matches!(self.form, Form::TarGz(_))
+    }
+}
+
+/// The inflated bytes of a member that a trace names, for reading args again.
+///
+/// # Errors
+/// When the archive or the member is gone.
+pub(super) fn open_member(archive: &Path, name: &str) -> Result<Box<dyn Read + Send>, LoadError> {
+    let io = |e: &io::Error| LoadError::io(archive, e);
+    let head = Head::of_file(archive).map_err(|e| io(&e))?;
+    let opened = Archive::new(archive, &head.content(), head.compressed);
+    let listing = opened.list(&Progress::new())?;
+    let member = listing.members.iter().find(|m| m.name == name);
+    let Some(member) = member else {
+        return Err(LoadError::new(
+            ErrorKind::Io,
+            archive,
+            format!("The archive has no member {name} any more."),
+            "Open the archive again.",
+        ));
+    };
+    Ok(opened.input(member)?.into_reader())
+}
+
+fn zip_member(entry: &zip::read::ZipFile<'_, File>) -> Result<Member, String> {
+    if entry.encrypted() {
+        return Err("it is encrypted".to_owned());
+    }
+    let deflated = match entry.compression() {
+        zip::CompressionMethod::Stored => false,
+        zip::CompressionMethod::Deflated => true,
+        other => return Err(format!("its compression ({other:?}) is not supported")),
+    };
+    Ok(Member {
+        name: entry.name().to_owned(),
+        stored: entry.compressed_size(),
+        content: Content::Trap(Trap::Unknown),
+        compressed: false,
+        offset: entry.data_start().ok_or("its data is not there")?,
+        size: entry.size(),
+        deflated,
+    })
+}
+
+impl Member {
+    fn with_head(mut self, head: &Head) -> Self {
+        self.compressed = head.compressed;
+        self.content = match head.content() {
+            Content::Tar | Content::Zip => Content::Trap(Trap::NestedArchive),
+            other => other,
+        };
+        self
+    }
+}
+
+fn list_tar<'a, R: Read + 'a>(
+    entries: io::Result<tar::Entries<'a, R>>,
+    progress: &Progress,
+) -> Listing {
+    let mut listing = Listing::default();
+    let entries = match entries {
+        Ok(entries) => entries,
+        Err(e) => {
+            listing.damage = Some(e.to_string());
+            return listing;
+        }
+    };
+    for entry in entries {
+        if progress.is_cancelled() {
+            break;
+        }
+        if listing.members.len() == MEMBERS {
+            listing.too_many = true;
+            break;
+        }
+        let mut entry = match entry {
+            Ok(entry) => entry,
+            Err(e) => {
+                listing.damage = Some(e.to_string());
+                break;
+            }
+        };
+        if !matches!(
+            entry.header().entry_type(),
+            tar::EntryType::Regular | tar::EntryType::Continuous
+        ) {
+            continue;
+        }
+        let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+        let size = entry.size();
+        let offset = entry.raw_file_position();
+        let mut start = Vec::new();
+        // Enough for a head even where the member is compressed itself.
+        if let Err(e) = entry.by_ref().take(4 * HEAD as u64).read_to_end(&mut start) {
+            listing.damage = Some(e.to_string());
+            break;
+        }
+        let mut head = match Head::of_reader(start.as_slice()) {
+            Ok(head) => head,
+            Err(e) => {
+                listing.unreadable.push((name, e.to_string()));
+                continue;
+            }
+        };
+        head.whole &= start.len() as u64 == size;
+        let member = Member {
+            name,
+            stored: size,
+            content: Content::Trap(Trap::Unknown),
+            compressed: false,
+            offset,
+            size,
+            deflated: false,
+        };
+        listing.members.push(member.with_head(&head));
+    }
+    listing
+}
+
+/// A reader that ends with an error when somebody cancels, so that skipping over a huge member can be stopped.
+struct Watched<'a, R> {
+    inner: R,
+    progress: &'a Progress,
+}
+
+impl<R: Read> Read for Watched<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.progress.is_cancelled() {
+            return Err(io::Error::other("cancelled"));
+        }
+        self.inner.read(buffer)
+    }
+}
+
+/// A member of a tar.gz: reads through the archive's shared decoder, which starts anew when it is already past.
+struct Shared {
+    archive: Arc<Archive>,
+    position: u64,
+    end: u64,
+}
+
+impl Read for Shared {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Form::TarGz(state) = &self.archive.form else {
+            return Ok(0);
+        };
+        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        let room = usize::try_from(self.end - self.position).unwrap_or(usize::MAX);
+        let want = buffer.len().min(room);
+        if want == 0 {
+            return Ok(0);
+        }
+        let tar = match state.take() {
+            Some(tar) if tar.position <= self.position => state.insert(tar),
+            _ => state.insert(TarGz {
+                position: 0,
+                decoder: MultiGzDecoder::new(BufReader::with_capacity(
+                    BUFFER,
+                    File::open(&self.archive.path)?,
+                )),
+            }),
+        };
+        let skip = self.position - tar.position;
+        let skipped = io::copy(&mut tar.decoder.by_ref().take(skip), &mut io::sink())?;
+        tar.position += skipped;
+        if skipped < skip {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let got = tar.decoder.read(&mut buffer[..want])?;
+        tar.position += got as u64;
+        self.position += got as u64;
+        if got == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(got)
+    }
+}

@@ -1,0 +1,422 @@
+//! What lies at the given paths: files, folders, archives, each looked at once.
+//!
+//! Decides which importer reads what; reads nothing but heads.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::container::{Archive, Member};
+use super::error::{ErrorKind, LoadError};
+use super::folder;
+use super::input::Input;
+use super::open::{file_name, note_path};
+use super::progress::Progress;
+use super::report::{ImportReport, NoticeKind};
+use super::sniff::{Content, Head};
+use super::traps::Trap;
+
+/// Who reads a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Format {
+    /// Chrome-trace JSON.
+    Chrome,
+    /// DFTracer lines.
+    Pfw,
+    /// An SQLite database.
+    Sqlite,
+}
+
+/// A file, or a member of an archive, that may be a trace.
+#[derive(Clone)]
+pub(super) struct Candidate {
+    /// Index of the path that was given.
+    pub arg: usize,
+    /// Where it is; `archive/member` for members.
+    pub path: PathBuf,
+    /// Who reads it.
+    pub format: Format,
+    /// Bytes on disk.
+    pub disk_bytes: u64,
+    /// Whether they are compressed.
+    pub compressed: bool,
+    member: Option<(Arc<Archive>, Member)>,
+}
+
+impl Candidate {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// When the file system refuses.
+    pub fn input(&self) -> Result<Input, LoadError> {
+        match &self.member {
+            Some((archive, member)) => archive.input(member),
+            None => Input::open(&self.path),
+        }
+    }
+}
+
+/// What looking found.
+#[derive(Default)]
+pub(super) struct Looked {
+    /// Files to be read, in order of their paths.
+    pub candidates: Vec<Candidate>,
+    /// Why given paths cannot be opened, and files of folders whose refusal explains an otherwise empty folder.
+    pub refusals: Vec<LoadError>,
+    /// Files looked at.
+    pub files_seen: u64,
+    notes: Vec<(NoticeKind, &'static str, PathBuf, String)>,
+    /// Files beside the traces that are none.
+    others: u64,
+}
+
+impl Looked {
+    /// Tells what was left out.
+    pub fn report(&self, report: &mut ImportReport) {
+        for (kind, code, path, text) in &self.notes {
+            note_path(report, *kind, code, path, || text.clone());
+        }
+        report.note_many(
+            NoticeKind::Info,
+            "other_files",
+            None,
+            self.others,
+            &[],
+            || "Files that are no traces lie beside them and were left alone.".to_owned(),
+        );
+    }
+
+    fn note(&mut self, kind: NoticeKind, code: &'static str, path: &Path, text: String) {
+        self.notes.push((kind, code, path.to_owned(), text));
+    }
+
+    /// A file that is refused although it was named, among several.
+    fn refuse(&mut self, error: LoadError) {
+        let text = format!("{} {}", error.cause, error.remedy);
+        self.note(
+            NoticeKind::Skipped,
+            "file_refused",
+            &error.path.clone(),
+            text,
+        );
+        self.refusals.push(error);
+    }
+}
+
+/// Looks at all given paths.
+///
+/// # Errors
+/// When a path cannot be read at all, and on cancel.
+pub(super) fn look(paths: &[PathBuf], progress: &Progress) -> Result<Looked, LoadError> {
+    let mut looked = Looked::default();
+    for (arg, path) in paths.iter().enumerate() {
+        progress.check(path)?;
+        let meta = match std::fs::metadata(path) {
+            Ok(meta) => meta,
+            Err(e) => {
+                looked.refuse(LoadError::io(path, &e));
+                continue;
+            }
+        };
+        if meta.is_dir() {
+            look_into_folder(&mut looked, arg, path, progress)?;
+        } else if meta.is_file() {
+            looked.files_seen += 1;
+            look_at_file(&mut looked, arg, path, meta.len(), progress)?;
+        } else {
+            looked.refuse(LoadError::new(
+                ErrorKind::Io,
+                path,
+                "This is neither a file nor a folder.",
+                "Save the trace to a file and open that.",
+            ));
+        }
+    }
+    // Two paths may lead to one file.
+    let mut seen = std::collections::BTreeSet::new();
+    looked.candidates.retain(|c| seen.insert(c.path.clone()));
+    Ok(looked)
+}
+
+fn look_at_file(
+    looked: &mut Looked,
+    arg: usize,
+    path: &Path,
+    bytes: u64,
+    progress: &Progress,
+) -> Result<(), LoadError> {
+    let head = match Head::of_file(path) {
+        Ok(head) => head,
+        Err(e) => {
+            looked.refuse(LoadError::io(path, &e));
+            return Ok(());
+        }
+    };
+    let content = of_file(&head);
+    match content {
+        Content::Trap(trap) => looked.refuse(trap.refuse(path)),
+        Content::Tar | Content::Zip => {
+            let before = looked.candidates.len();
+            look_into_archive(looked, arg, path, &content, head.compressed, progress)?;
+            if looked.candidates.len() == before && looked.refusals.is_empty() {
+                looked.refuse(LoadError::new(
+                    ErrorKind::NothingInside,
+                    path,
+                    "No trace was found in this archive.",
+                    "Unpack it and look at what it holds.",
+                ));
+            }
+        }
+        _ => looked
+            .candidates
+            .extend(candidate(arg, path, &content, bytes, head.compressed)),
+    }
+    Ok(())
+}
+
+/// The content of a file; databases and zip files inside gzip cannot be read in place.
+fn of_file(head: &Head) -> Content {
+    match head.content() {
+        Content::Sqlite if head.compressed => Content::Trap(Trap::CompressedSqlite),
+        Content::Zip if head.compressed => Content::Trap(Trap::NestedArchive),
+        content => content,
+    }
+}
+
+fn candidate(
+    arg: usize,
+    path: &Path,
+    content: &Content,
+    disk_bytes: u64,
+    compressed: bool,
+) -> Option<Candidate> {
+    let format = match content {
+        Content::Chrome { .. } => Format::Chrome,
+        Content::Pfw => Format::Pfw,
+        Content::Sqlite => Format::Sqlite,
+        _ => return None,
+    };
+    Some(Candidate {
+        arg,
+        path: path.to_owned(),
+        format,
+        disk_bytes,
+        compressed,
+        member: None,
+    })
+}
+
+fn look_into_folder(
+    looked: &mut Looked,
+    arg: usize,
+    folder: &Path,
+    progress: &Progress,
+) -> Result<(), LoadError> {
+    let walk = folder::walk(folder, progress)?;
+    for (path, why) in &walk.unreadable {
+        looked.note(
+            NoticeKind::Skipped,
+            "unreadable",
+            path,
+            format!("{} cannot be read: {why}.", file_name(path)),
+        );
+    }
+    for path in &walk.too_deep {
+        looked.note(
+            NoticeKind::Skipped,
+            "too_deep",
+            path,
+            format!(
+                "The folder {} lies too deep and was not looked at.",
+                file_name(path)
+            ),
+        );
+    }
+    if walk.too_many {
+        looked.note(
+            NoticeKind::Skipped,
+            "too_many_files",
+            folder,
+            format!(
+                "More than {} files lie in this folder; only those were looked at.",
+                crate::time::format_count(folder::FILES as u64)
+            ),
+        );
+    }
+    looked.files_seen += walk.files.len() as u64;
+    for path in &walk.files {
+        progress.check(path)?;
+        look_at_folder_file(looked, arg, path, progress)?;
+    }
+    Ok(())
+}
+
+fn look_at_folder_file(
+    looked: &mut Looked,
+    arg: usize,
+    path: &Path,
+    progress: &Progress,
+) -> Result<(), LoadError> {
+    let read = std::fs::metadata(path).and_then(|m| Ok((m.len(), Head::of_file(path)?)));
+    let (bytes, head) = match read {
+        Ok(read) => read,
+        Err(e) => {
+            looked.note(
+                NoticeKind::Skipped,
+                "unreadable",
+                path,
+                format!("{} cannot be read: {e}.", file_name(path)),
+            );
+            return Ok(());
+        }
+    };
+    let content = of_file(&head);
+    match &content {
+        Content::Trap(Trap::Empty | Trap::Blank) if names_a_trace(path) => looked.note(
+            NoticeKind::Damaged,
+            "empty_file",
+            path,
+            format!(
+                "{} is empty (0 bytes): its process was killed before it wrote anything; skipped.",
+                file_name(path)
+            ),
+        ),
+        Content::Trap(trap) => {
+            if trap.is_recording() {
+                let error = trap.refuse(path);
+                let text = format!("{} {}", error.cause, error.remedy);
+                looked.note(NoticeKind::Skipped, "file_refused", path, text);
+            } else {
+                looked.others += 1;
+            }
+            if trap.explains_folder() {
+                looked.refusals.push(trap.refuse(path));
+            }
+        }
+        Content::Tar | Content::Zip => {
+            look_into_archive(looked, arg, path, &content, head.compressed, progress)?;
+        }
+        Content::Chrome { sure: false } if !mentions_events(path, progress) => looked.others += 1,
+        _ => looked
+            .candidates
+            .extend(candidate(arg, path, &content, bytes, head.compressed)),
+    }
+    Ok(())
+}
+
+/// Whether an empty file is worth a word: by its name, as there is nothing else to go by.
+fn names_a_trace(path: &Path) -> bool {
+    let name = file_name(path).to_lowercase();
+    [".pfw", ".json", ".sqlite", ".gz", ".nsys-rep"]
+        .iter()
+        .any(|part| name.contains(part))
+}
+
+/// Whether `"traceEvents"` stands anywhere in a JSON file that lies in an opened folder.
+fn mentions_events(path: &Path, progress: &Progress) -> bool {
+    const KEY: &[u8] = b"\"traceEvents\"";
+    let Ok(input) = Input::open(path) else {
+        return false;
+    };
+    let mut reader = input.into_reader();
+    let mut buffer = vec![0_u8; 1 << 20];
+    let mut kept = 0;
+    while !progress.is_cancelled() {
+        match reader.read(&mut buffer[kept..]) {
+            Ok(0) | Err(_) => return false,
+            Ok(got) => {
+                let filled = kept + got;
+                if memchr::memmem::find(&buffer[..filled], KEY).is_some() {
+                    return true;
+                }
+                // The key may lie across two reads.
+                kept = filled.min(KEY.len() - 1);
+                buffer.copy_within(filled - kept..filled, 0);
+            }
+        }
+    }
+    false
+}
+
+fn look_into_archive(
+    looked: &mut Looked,
+    arg: usize,
+    path: &Path,
+    content: &Content,
+    compressed: bool,
+    progress: &Progress,
+) -> Result<(), LoadError> {
+    let archive = Archive::new(path, content, compressed);
+    let listing = match archive.list(progress) {
+        Ok(listing) => listing,
+        Err(e) if e.kind == ErrorKind::Cancelled => return Err(e),
+        Err(e) => {
+            looked.refuse(e);
+            return Ok(());
+        }
+    };
+    if let Some(why) = &listing.damage {
+        looked.note(
+            NoticeKind::Damaged,
+            "archive_damaged",
+            path,
+            format!("The archive ends early or is damaged ({why}); members before that are read."),
+        );
+    }
+    if listing.too_many {
+        looked.note(
+            NoticeKind::Skipped,
+            "too_many_files",
+            path,
+            "The archive holds more than 5,000 files; only those were looked at.".to_owned(),
+        );
+    }
+    for (name, why) in &listing.unreadable {
+        looked.note(
+            NoticeKind::Skipped,
+            "unreadable",
+            &path.join(name),
+            format!("{name} cannot be read: {why}."),
+        );
+    }
+    for member in listing.members {
+        look_at_member(looked, arg, path, &archive, member);
+    }
+    Ok(())
+}
+
+fn look_at_member(
+    looked: &mut Looked,
+    arg: usize,
+    path: &Path,
+    archive: &Arc<Archive>,
+    member: Member,
+) {
+    let full = path.join(&member.name);
+    match &member.content {
+        Content::Trap(Trap::Empty) if names_a_trace(&full) => looked.note(
+            NoticeKind::Damaged,
+            "empty_file",
+            &full,
+            format!("{} is empty (0 bytes); skipped.", member.name),
+        ),
+        Content::Sqlite => {
+            let error = LoadError::new(
+                ErrorKind::Unsupported,
+                &full,
+                "This is a database inside an archive: it can only be read unpacked.",
+                "Unpack the archive and open the folder.",
+            );
+            looked.refuse(error);
+        }
+        Content::Trap(trap) if trap.explains_folder() => looked.refuse(trap.refuse(&full)),
+        Content::Trap(_) | Content::Chrome { sure: false } => looked.others += 1,
+        content => {
+            let found = candidate(arg, &full, content, member.stored, member.compressed);
+            looked.candidates.extend(found.map(|c| Candidate {
+                member: Some((Arc::clone(archive), member.clone())),
+                ..c
+            }));
+        }
+    }
+}

@@ -1,0 +1,509 @@
+//! Recognises what a file is from its first 64 KiB (inflated), never from its name.
+//!
+//! Order: gzip (many members) → tar → binary signatures → JSON → lines of JSON → text. Knows no importer: it says
+//! what the content is, and [`super::traps`] says what to do about files that are no trace.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+
+use flate2::bufread::MultiGzDecoder;
+
+use super::traps::Trap;
+
+/// Bytes that are looked at.
+pub(super) const HEAD: usize = 64 << 10;
+
+/// Lines that are looked at, at most.
+const LINES: usize = 200;
+
+/// What a file is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Content {
+    /// Chrome-trace JSON, torch.profiler's among them. `sure` when events were seen; without, a JSON object whose
+    /// events may come later.
+    Chrome {
+        /// Events or their list were seen.
+        sure: bool,
+    },
+    /// DFTracer: one JSON record per line.
+    Pfw,
+    /// An SQLite database.
+    Sqlite,
+    /// A tar archive.
+    Tar,
+    /// A zip archive.
+    Zip,
+    /// Something else that is recognised.
+    Trap(Trap),
+}
+
+/// The start of a file.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Head {
+    /// The first bytes, inflated.
+    pub bytes: Vec<u8>,
+    /// Whether the file is gzip-compressed.
+    pub compressed: bool,
+    /// Whether that is all.
+    pub whole: bool,
+    /// Why reading ended before that.
+    pub damage: Option<String>,
+}
+
+impl Head {
+    /// Reads the head of a file.
+    ///
+    /// # Errors
+    /// When the file system refuses.
+    pub fn of_file(path: &Path) -> io::Result<Self> {
+        Self::of_reader(File::open(path)?)
+    }
+
+    /// Reads the head of a stream, which may be compressed.
+    ///
+    /// # Errors
+    /// When the first read fails.
+    pub fn of_reader(reader: impl Read) -> io::Result<Self> {
+        let mut reader = BufReader::with_capacity(16 << 10, reader);
+        let start = io::BufRead::fill_buf(&mut reader)?;
+        let compressed = start.starts_with(&[0x1f, 0x8b]);
+        let mut bytes = Vec::new();
+        let limit = HEAD as u64 + 1;
+        let result = if compressed {
+            MultiGzDecoder::new(reader)
+                .take(limit)
+                .read_to_end(&mut bytes)
+        } else {
+            reader.take(limit).read_to_end(&mut bytes)
+        };
+        let whole = result.is_ok() && bytes.len() <= HEAD;
+        bytes.truncate(HEAD);
+        Ok(Self {
+            bytes,
+            compressed,
+            whole,
+            damage: result.err().map(|e| e.to_string()),
+        })
+    }
+
+    /// What the file is.
+    #[must_use]
+    pub fn content(&self) -> Content {
+        let bytes = self.bytes.as_slice();
+        if bytes.is_empty() {
+            return Content::Trap(match &self.damage {
+                Some(text) => Trap::BadGzip(text.clone()),
+                None => Trap::Empty,
+            });
+        }
+        if is_tar(bytes) {
+            return Content::Tar;
+        }
+        signature(bytes).unwrap_or_else(|| self.text_content())
+    }
+
+    fn text_content(&self) -> Content {
+        let bytes = self.bytes.as_slice();
+        let text = trim_start(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
+        match text.first() {
+            None => Content::Trap(Trap::Blank),
+            Some(b'{') => self.object_content(text),
+            Some(b'[') => self.array_content(text),
+            Some(_) if is_binary(text) => Content::Trap(if is_xplane(text) {
+                Trap::XPlane
+            } else {
+                Trap::Unknown
+            }),
+            Some(_) => self.other_text(text),
+        }
+    }
+
+    fn object_content(&self, text: &[u8]) -> Content {
+        let first = first_object(text);
+        let has = |key: &str| first.keys.iter().any(|k| *k == key.as_bytes());
+        if has("traceEvents") {
+            return Content::Chrome { sure: true };
+        }
+        let next = first.end.map(|end| trim_start(&text[end..]).first());
+        let is_line = !matches!(next, None | Some(Some(b',')));
+        if has("ph") && is_line {
+            return Content::Pfw;
+        }
+        if has("rocprofiler-sdk-tool") {
+            return Content::Trap(Trap::Rocprofiler);
+        }
+        if has("nodes") && (has("schema") || has("start_ts")) {
+            return Content::Trap(Trap::ExecutionTrace);
+        }
+        if has("added_tokens") || (has("model") && has("normalizer")) {
+            return Content::Trap(Trap::Tokenizer);
+        }
+        if matches!(next, Some(Some(b'{'))) {
+            let lines = Lines::count(text, self.whole);
+            if lines.records > 0 && lines.with_comma == 0 {
+                return Content::Pfw;
+            }
+            let nsight = [
+                "StringIds",
+                "CudaEvent",
+                "NvtxEvent",
+                "TraceProcessEvent",
+                "Type",
+                "data",
+            ];
+            return Content::Trap(if nsight.iter().any(|k| has(k)) {
+                Trap::NsightJsonLines
+            } else {
+                Trap::JsonLines
+            });
+        }
+        Content::Chrome { sure: has("ph") }
+    }
+
+    fn array_content(&self, text: &[u8]) -> Content {
+        let inside = trim_start(&text[1..]);
+        match inside.first() {
+            None | Some(b']' | b',') => return Content::Chrome { sure: true },
+            Some(b'{') => {}
+            Some(b'[') => return Content::Trap(Trap::MemoryTimeline),
+            Some(_) => return Content::Trap(Trap::OtherJson),
+        }
+        let first = first_object(inside);
+        let Some(end) = first.end else {
+            return Content::Chrome { sure: true };
+        };
+        let after = trim_start(&inside[end..]);
+        let lines = match after.first() {
+            Some(b'{') => true,
+            // One record alone is valid either way; the recorder's own signs decide.
+            None | Some(b']') => looks_like_dftracer(&inside[..end]),
+            Some(_) => {
+                let lines = Lines::count(inside, self.whole);
+                after.first() != Some(&b',') && lines.records > lines.with_comma
+            }
+        };
+        if lines {
+            Content::Pfw
+        } else {
+            Content::Chrome { sure: true }
+        }
+    }
+
+    fn other_text(&self, text: &[u8]) -> Content {
+        if text.starts_with(b"version https://git-lfs") {
+            return Content::Trap(Trap::LfsPointer);
+        }
+        let lines = Lines::count(text, self.whole);
+        if lines.records > 0 && lines.records >= lines.other && lines.with_comma == 0 {
+            return Content::Pfw;
+        }
+        let events = memchr::memmem::find(text, b"\"ph\"").is_some();
+        if events && matches!(text[0], b'"' | b',' | b':' | b'}' | b']' | b'0'..=b'9') {
+            // A slice of a JSON trace: starts inside an event.
+            return Content::Chrome { sure: true };
+        }
+        Content::Trap(if events {
+            Trap::TextLog
+        } else {
+            Trap::OtherText(first_line(text))
+        })
+    }
+}
+
+fn signature(bytes: &[u8]) -> Option<Content> {
+    let trap = |t| Some(Content::Trap(t));
+    match bytes {
+        _ if bytes.starts_with(b"SQLite format 3\0") => Some(Content::Sqlite),
+        _ if bytes.starts_with(b"NVIDIA Tegra Profiler Report ") => {
+            trap(Trap::NsightReport(report_version(&bytes[29..])))
+        }
+        _ if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06") => {
+            Some(Content::Zip)
+        }
+        _ if bytes.starts_with(b"PAR1") => trap(Trap::NsightExport("Parquet")),
+        _ if bytes.starts_with(b"ARROW1") => trap(Trap::NsightExport("Arrow")),
+        _ if bytes.starts_with(b"\x89HDF") => trap(Trap::NsightExport("HDF5")),
+        _ if bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) => {
+            trap(Trap::Compressed("zstd", "unzstd"))
+        }
+        _ if bytes.starts_with(b"\xfd7zXZ\0") => trap(Trap::Compressed("xz", "unxz")),
+        _ if bytes.starts_with(b"BZh") && bytes.get(4..10) == Some(b"1AY&SY") => {
+            trap(Trap::Compressed("bzip2", "bunzip2"))
+        }
+        _ if bytes.starts_with(b"7z\xbc\xaf\x27\x1c") => trap(Trap::Compressed("7-Zip", "7z x")),
+        _ if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) => {
+            trap(Trap::Utf16)
+        }
+        _ => None,
+    }
+}
+
+/// `2025@5@1@121-…` → `2025.5.1`; older reports (`1.`) do not say which build wrote them.
+fn report_version(rest: &[u8]) -> Option<String> {
+    let end = rest.iter().position(|b| matches!(b, b'\n' | b'-' | 0))?;
+    let text = std::str::from_utf8(&rest[..end.min(64)]).ok()?;
+    let mut parts = text.split('@');
+    let (a, b, c) = (parts.next()?, parts.next()?, parts.next()?);
+    let digits = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
+    (digits(a) && digits(b) && digits(c)).then(|| format!("{a}.{b}.{c}"))
+}
+
+/// The checksum of a tar header: the sum of its bytes with the checksum field as blanks, in octal.
+fn is_tar(bytes: &[u8]) -> bool {
+    let Some(header) = bytes.get(..512) else {
+        return false;
+    };
+    let field: Vec<u8> = header[148..156]
+        .iter()
+        .copied()
+        .filter(|b| !matches!(b, b' ' | 0))
+        .collect();
+    let Some(stated) = std::str::from_utf8(&field)
+        .ok()
+        .and_then(|t| u32::from_str_radix(t, 8).ok())
+    else {
+        return false;
+    };
+    let sum: u32 = header
+        .iter()
+        .enumerate()
+        .map(|(i, &b)| u32::from(if (148..156).contains(&i) { b' ' } else { b }))
+        .sum();
+    header[0] != 0 && sum == stated
+}
+
+fn is_binary(text: &[u8]) -> bool {
+    let sample = &text[..text.len().min(4096)];
+    let control = sample
+        .iter()
+        .filter(|&&b| b < 0x20 && !matches!(b, b'\t' | b'\n' | b'\r' | 0x0c | 0x1b))
+        .count();
+    control * 50 > sample.len()
+}
+
+/// An XSpace message: field 1 holds planes whose names are `/host:…` or `/device:…`.
+fn is_xplane(bytes: &[u8]) -> bool {
+    bytes.first() == Some(&0x0a)
+        && ["/host:", "/device:"].iter().any(|name| {
+            memchr::memmem::find(&bytes[..bytes.len().min(256)], name.as_bytes()).is_some()
+        })
+}
+
+fn looks_like_dftracer(record: &[u8]) -> bool {
+    [
+        "\"dftracer\"",
+        "\"hhash\"",
+        "\"ph\":1",
+        "\"ph\":2",
+        "\"ph\":3",
+        "\"ph\":4",
+        "\"POSIX\"",
+    ]
+    .iter()
+    .any(|sign| memchr::memmem::find(record, sign.as_bytes()).is_some())
+}
+
+fn trim_start(bytes: &[u8]) -> &[u8] {
+    let start = bytes
+        .iter()
+        .position(|b| !matches!(b, b' ' | b'\t' | b'\r' | b'\n' | 0))
+        .unwrap_or(bytes.len());
+    &bytes[start..]
+}
+
+fn first_line(text: &[u8]) -> String {
+    let end = memchr::memchr(b'\n', text).unwrap_or(text.len());
+    let line = String::from_utf8_lossy(&text[..end.min(300)]);
+    line.trim().chars().take(60).collect()
+}
+
+/// The keys of the outermost object and the position behind it, if it ends inside the head.
+struct FirstObject<'a> {
+    keys: Vec<&'a [u8]>,
+    end: Option<usize>,
+}
+
+/// Tolerant of everything but quotes and brackets.
+fn first_object(text: &[u8]) -> FirstObject<'_> {
+    let mut keys = Vec::new();
+    let mut depth = 0_i32;
+    let mut i = 0;
+    while i < text.len() {
+        match text[i] {
+            b'"' => {
+                let Some(end) = string_end(text, i + 1) else {
+                    break;
+                };
+                let colon = trim_start(&text[end + 1..]).first() == Some(&b':');
+                if depth == 1 && colon && keys.len() < 64 {
+                    keys.push(&text[i + 1..end]);
+                }
+                i = end;
+            }
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => {
+                depth -= 1;
+                if depth == 0 {
+                    return FirstObject {
+                        keys,
+                        end: Some(i + 1),
+                    };
+                }
+            }
+            _ => {}
+        }
+        i += 1;
+    }
+    FirstObject { keys, end: None }
+}
+
+/// Position of the quote that ends a string whose content starts at `from`.
+fn string_end(text: &[u8], from: usize) -> Option<usize> {
+    let mut i = from;
+    loop {
+        let next = memchr::memchr2(b'"', b'\\', text.get(i..)?)?;
+        i += next;
+        if text[i] == b'"' {
+            return Some(i);
+        }
+        i += 2;
+    }
+}
+
+/// Counts of lines by shape.
+#[derive(Default)]
+struct Lines {
+    /// `{… "ph" …}` alone on a line, with or without a comma behind.
+    records: usize,
+    /// Those with one.
+    with_comma: usize,
+    /// Everything else but blank lines and brackets.
+    other: usize,
+}
+
+impl Lines {
+    fn count(text: &[u8], whole: bool) -> Self {
+        let mut lines = Self::default();
+        let mut rest = text;
+        for _ in 0..LINES {
+            let (line, tail) = match memchr::memchr(b'\n', rest) {
+                Some(end) => (&rest[..end], &rest[end + 1..]),
+                // The last line may be cut by the end of the head.
+                None if whole => (rest, &rest[..0]),
+                None => break,
+            };
+            rest = tail;
+            let line = trim_start(line).trim_ascii_end();
+            let bare = line.strip_suffix(b",").unwrap_or(line);
+            if bare.starts_with(b"{")
+                && bare.ends_with(b"}")
+                && memchr::memmem::find(bare, b"\"ph\"").is_some()
+            {
+                lines.records += 1;
+                lines.with_comma += usize::from(bare.len() < line.len());
+            } else if !matches!(bare, b"" | b"[" | b"]") {
+                lines.other += 1;
+            }
+            if rest.is_empty() {
+                break;
+            }
+        }
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn content(text: &[u8]) -> Content {
+        Head::of_reader(text).expect("memory reads").content()
+    }
+
+    const SURE: Content = Content::Chrome { sure: true };
+
+    #[test]
+    fn json_and_lines_are_told_apart() {
+        let x = r#"{"name":"a","cat":"c","ph":"X","ts":1,"dur":2}"#;
+        assert_eq!(content(format!("[{x},{x}]").as_bytes()), SURE);
+        assert_eq!(content(format!("[\n{x},\n{x}\n]").as_bytes()), SURE);
+        assert_eq!(content(format!("[\n{x}\n{x}\n").as_bytes()), Content::Pfw);
+        assert_eq!(content(format!("{x}\n{x}\n").as_bytes()), Content::Pfw);
+        assert_eq!(content(format!("{x}\n").as_bytes()), Content::Pfw);
+        assert_eq!(
+            content(b"[\n {\"id\":\"0\",\"ph\":\"X\",\"cat\":\"POSIX\"}\n"),
+            Content::Pfw
+        );
+        assert_eq!(content(format!("[{x}]").as_bytes()), SURE);
+        assert_eq!(
+            content(format!("{{\"traceEvents\": [{x}]}}").as_bytes()),
+            SURE
+        );
+        assert_eq!(
+            content(format!("\u{feff} {{\n\"traceEvents\":[\n{x}").as_bytes()),
+            SURE
+        );
+        assert_eq!(
+            content(b"{\"fetch_wait_us\": [1, 2]}"),
+            Content::Chrome { sure: false }
+        );
+        assert_eq!(content(b"[]"), SURE);
+        assert_eq!(content(b"[\n{\"a\":[1,}}]}\n"), SURE);
+        // The first line is cut away or broken.
+        assert_eq!(
+            content(format!("me\":\"a\",\"ph\":\"X\"}}\n{x}\n{x}\n").as_bytes()),
+            Content::Pfw
+        );
+    }
+
+    #[test]
+    fn traps_are_named() {
+        let trap = |text: &[u8]| match content(text) {
+            Content::Trap(t) => t,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(trap(b""), Trap::Empty);
+        assert_eq!(trap(b"\n \n"), Trap::Blank);
+        assert_eq!(
+            trap(b"NVIDIA Tegra Profiler Report 2025@5@1@121-255136380782v0.\n"),
+            Trap::NsightReport(Some("2025.5.1".to_owned()))
+        );
+        assert_eq!(
+            trap(b"NVIDIA Tegra Profiler Report 1.\n"),
+            Trap::NsightReport(None)
+        );
+        assert_eq!(
+            trap(b"NVIDIA Tegra Profiler Report "),
+            Trap::NsightReport(None)
+        );
+        assert_eq!(
+            trap(b"version https://git-lfs.github.com/spec/v1\n"),
+            Trap::LfsPointer
+        );
+        assert_eq!(trap(b"[[-1, 1, 5, 7]]"), Trap::MemoryTimeline);
+        assert_eq!(trap(b"[1, 2]"), Trap::OtherJson);
+        assert_eq!(
+            trap(b"{\"Type\":79}\n{\"Type\":80}\n"),
+            Trap::NsightJsonLines
+        );
+        assert_eq!(trap(b"{\"a\":79}\n{\"a\":80}\n"), Trap::JsonLines);
+        assert_eq!(trap(b"V1 log] {}\n\t\"ph\": \"B\"\n"), Trap::TextLog);
+        assert_eq!(trap(b"hello\nyou"), Trap::OtherText("hello".to_owned()));
+        assert_eq!(trap(&[7, 1, 2, 3, 250, 0, 0, 9]), Trap::Unknown);
+        assert_eq!(
+            trap(&[0x1f, 0x8b, 8, 0, 0]),
+            Trap::BadGzip("unexpected end of file".to_owned())
+        );
+        assert!(matches!(trap(b"PAR1...."), Trap::NsightExport("Parquet")));
+    }
+
+    #[test]
+    fn any_bytes_are_survived() {
+        for len in 0..600 {
+            let bytes: Vec<u8> = (0..len).map(|i: u32| (i * 31 % 251) as u8).collect();
+            let _ = content(&bytes);
+            let _ = content(&[b"[{\"", bytes.as_slice()].concat());
+        }
+    }
+}

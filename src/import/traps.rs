@@ -1,0 +1,274 @@
+//! Files that are no trace, though people open them: what each is and what to do with it.
+//!
+//! Texts only; recognising them is [`super::sniff`]'s.
+
+use std::path::Path;
+
+use super::error::{ErrorKind, LoadError};
+
+/// A recognised file that cannot be opened as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Trap {
+    /// No bytes.
+    Empty,
+    /// Only blanks.
+    Blank,
+    /// gzip that cannot be inflated from its very start.
+    BadGzip(String),
+    /// A native Nsight Systems report, with the version that wrote it.
+    NsightReport(Option<String>),
+    /// An export of Nsight Systems in another format.
+    NsightExport(&'static str),
+    /// Its JSON-lines export.
+    NsightJsonLines,
+    /// A gzip-compressed SQLite database.
+    CompressedSqlite,
+    /// A Git LFS pointer in place of the file.
+    LfsPointer,
+    /// An archive inside an archive.
+    NestedArchive,
+    /// Another compression: name and command.
+    Compressed(&'static str, &'static str),
+    /// Text in UTF-16.
+    Utf16,
+    /// XPlane protobuf of JAX and TensorFlow.
+    XPlane,
+    /// JSON of rocprofiler-sdk.
+    Rocprofiler,
+    /// The memory timeline of torch.profiler.
+    MemoryTimeline,
+    /// An execution trace of PyTorch or Chakra.
+    ExecutionTrace,
+    /// A tokenizer.
+    Tokenizer,
+    /// JSON that holds no events.
+    OtherJson,
+    /// Lines of JSON that are no events.
+    JsonLines,
+    /// A log with events inside.
+    TextLog,
+    /// Other text, with its first line.
+    OtherText(String),
+    /// Anything else.
+    Unknown,
+}
+
+/// What is supported, for the end of a refusal.
+pub(super) const SUPPORTED: &str = "Supported: torch.profiler JSON (.json, .json.gz), Nsight Systems SQLite \
+     (.sqlite), DFTracer (.pfw, .pfw.gz).";
+
+const AGAIN_SQLITE: &str = "Export the report again with --type sqlite and open that file.";
+
+impl Trap {
+    /// True for files that hold a recording or held one: worth a word when they lie in an opened folder.
+    #[must_use]
+    pub fn is_recording(&self) -> bool {
+        matches!(
+            self,
+            Self::BadGzip(_) | Self::CompressedSqlite | Self::LfsPointer | Self::NestedArchive
+        )
+    }
+
+    /// True where a folder that holds nothing else is best refused with this trap's own words.
+    #[must_use]
+    pub fn explains_folder(&self) -> bool {
+        self.is_recording()
+            || matches!(
+                self,
+                Self::NsightReport(_)
+                    | Self::NsightExport(_)
+                    | Self::NsightJsonLines
+                    | Self::XPlane
+                    | Self::Rocprofiler
+            )
+    }
+
+    /// The refusal.
+    #[must_use]
+    pub fn refuse(&self, path: &Path) -> LoadError {
+        let (kind, cause, remedy) = self.texts();
+        let error = LoadError::new(kind, path, cause, remedy);
+        match self.command(path) {
+            Some(command) => {
+                let remedy = format!("{}: `{command}`", error.remedy.trim_end_matches(['.', ':']));
+                LoadError { remedy, ..error }.with_command(command)
+            }
+            None => error,
+        }
+    }
+
+    fn texts(&self) -> (ErrorKind, String, String) {
+        use ErrorKind::{Corrupt, Empty, Unknown, Unsupported};
+        let (kind, cause, remedy): (_, &str, &str) = match self {
+            Self::Empty => (
+                Empty,
+                "The file is empty (0 bytes): the program that wrote it was killed before it wrote anything.",
+                "Record again; files of other processes of the same run may be complete.",
+            ),
+            Self::Blank => (Empty, "The file holds nothing but blanks.", "Record again."),
+            Self::BadGzip(text) => {
+                let cause = format!("The compressed data is damaged from its start on: {text}.");
+                return (
+                    Corrupt,
+                    cause,
+                    "Copy the file again from where it was written.".to_owned(),
+                );
+            }
+            Self::NsightReport(Some(version)) => {
+                let cause = format!("This is an Nsight Systems report (written by {version}).");
+                return (
+                    Unsupported,
+                    cause,
+                    "Convert it with nsys of that version or newer:".to_owned(),
+                );
+            }
+            Self::NsightReport(None) => (
+                Unsupported,
+                "This is an Nsight Systems report (written by a version before 2023.4).",
+                "Convert it with nsys of the version that wrote it, or newer:",
+            ),
+            Self::NsightExport(format) => {
+                let cause = format!(
+                    "This is a table in {format} format, as nsys exports them, not a SQLite export."
+                );
+                return (Unsupported, cause, AGAIN_SQLITE.to_owned());
+            }
+            Self::NsightJsonLines => (
+                Unsupported,
+                "This is a JSON-lines export of Nsight Systems, not a SQLite export.",
+                AGAIN_SQLITE,
+            ),
+            Self::CompressedSqlite => (
+                Unsupported,
+                "This is a compressed SQLite database: it can only be read unpacked.",
+                "Unpack it and open the result:",
+            ),
+            Self::LfsPointer => (
+                Unsupported,
+                "This is a Git LFS pointer (a few lines of text in place of the file).",
+                "Fetch the file itself:",
+            ),
+            Self::NestedArchive => (
+                Unsupported,
+                "This is an archive inside an archive.",
+                "Unpack the outer archive and open the folder.",
+            ),
+            Self::Compressed(name, _) => {
+                let cause =
+                    format!("This file is compressed with {name}; only gzip is read directly.");
+                return (
+                    Unsupported,
+                    cause,
+                    "Unpack it and open the result:".to_owned(),
+                );
+            }
+            Self::Utf16 => (
+                Unsupported,
+                "This is text in UTF-16.",
+                "Save it as UTF-8 and open it again.",
+            ),
+            Self::XPlane => (
+                Unsupported,
+                "This is an XPlane protobuf of JAX or TensorFlow.",
+                "Open the .trace.json.gz that the profiler wrote beside it.",
+            ),
+            Self::Rocprofiler => (
+                Unsupported,
+                "This is rocprofiler-sdk JSON (it has no traceEvents).",
+                "Record with torch.profiler, or convert it to Chrome-trace JSON.",
+            ),
+            Self::MemoryTimeline => (
+                Unsupported,
+                "This is a JSON array of arrays, as torch's memory timeline is written: it holds [time, action, …] \
+                 rows, not events.",
+                "Open the file that export_chrome_trace wrote.",
+            ),
+            Self::ExecutionTrace => (
+                Unsupported,
+                "This is an execution trace (a graph of nodes): it has no times on a clock.",
+                "Open the torch.profiler JSON that was recorded with it.",
+            ),
+            Self::Tokenizer => (
+                Unsupported,
+                "This is a tokenizer (JSON without traceEvents).",
+                SUPPORTED,
+            ),
+            Self::OtherJson => (
+                Unsupported,
+                "This is JSON, but not a list of trace events.",
+                SUPPORTED,
+            ),
+            Self::JsonLines => (
+                Unsupported,
+                "This file has one JSON object per line, but they are no trace events (none has a phase \"ph\").",
+                SUPPORTED,
+            ),
+            Self::TextLog => (
+                Unsupported,
+                "This is a text log with JSON events inside.",
+                "Extract the events into a JSON array (tlparse does so for PyTorch logs) and open that file.",
+            ),
+            Self::OtherText(line) => {
+                let cause = format!(
+                    "This file is not a trace we can read: it is text that begins with “{line}”."
+                );
+                return (Unknown, cause, SUPPORTED.to_owned());
+            }
+            Self::Unknown => (Unknown, "This file is not a trace we can read.", SUPPORTED),
+        };
+        (kind, cause.to_owned(), remedy.to_owned())
+    }
+
+    fn command(&self, path: &Path) -> Option<String> {
+        let quoted = quote(path);
+        match self {
+            Self::NsightReport(_) => Some(format!(
+                "nsys export --type sqlite --output {} {quoted}",
+                quote(&path.with_extension("sqlite")),
+            )),
+            Self::CompressedSqlite => Some(format!("gunzip -k {quoted}")),
+            Self::LfsPointer => Some(format!("git lfs pull --include {quoted}")),
+            Self::Compressed(_, command) => Some(format!("{command} {quoted}")),
+            _ => None,
+        }
+    }
+}
+
+/// A path as one word for a shell.
+fn quote(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let plain = |c: char| c.is_alphanumeric() || "/._-+=:@,%~".contains(c);
+    if !text.is_empty() && !text.starts_with('-') && text.chars().all(plain) {
+        return text.into_owned();
+    }
+    let dash = if text.starts_with('-') { "./" } else { "" };
+    format!("'{dash}{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_comes_with_the_command_that_converts_it() {
+        let trap = Trap::NsightReport(Some("2025.5.1".to_owned()));
+        let error = trap.refuse(Path::new("/data/my report.nsys-rep"));
+        let command = "nsys export --type sqlite --output '/data/my report.sqlite' '/data/my report.nsys-rep'";
+        assert_eq!(error.command.as_deref(), Some(command));
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "This is an Nsight Systems report (written by 2025.5.1).\nConvert it with nsys of that version or \
+                 newer: `{command}`\n/data/my report.nsys-rep"
+            )
+        );
+    }
+
+    #[test]
+    fn paths_become_one_word() {
+        assert_eq!(quote(Path::new("a/b-c.x")), "a/b-c.x");
+        assert_eq!(quote(Path::new("it's")), r"'it'\''s'");
+        assert_eq!(quote(Path::new("-x")), "'./-x'");
+        assert_eq!(quote(Path::new("a;b")), "'a;b'");
+    }
+}
