@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::command::Command;
-use super::document::Tab;
+use super::document::{Gesture, Menu, Tab};
 use super::load::Request;
 use super::settings::ExportChoice;
 use crate::model::{NameId, SpanId};
@@ -40,6 +40,16 @@ pub enum Action {
     SetWindow(Window),
     /// Scroll the lanes to this offset, points.
     ScrollTo(f32),
+    /// Scroll the pinned lanes to this offset, points.
+    ScrollPinned(f32),
+    /// Scroll the overlap band to this offset, points.
+    ScrollBand(f32),
+    /// A drag began or ended.
+    SetGesture(Gesture),
+    /// A context menu opens about something.
+    SetMenu(Menu),
+    /// A batch wait is the current one, without moving.
+    CurrentWait(usize),
     /// Open or close a group.
     ToggleNode(NodeId),
     /// Pin or unpin a lane.
@@ -54,8 +64,8 @@ pub enum Action {
     SearchFor(String),
     /// Find all spans of a name.
     FindName(NameId),
-    /// Dim or undim a role of the legend.
-    ToggleDim(Swatch),
+    /// Dim all roles of the legend but this one, or none if they are.
+    OnlySwatch(Swatch),
     /// Put text on the clipboard and say so.
     CopyText(String, &'static str),
     /// Keep export options.
@@ -74,8 +84,8 @@ pub enum Action {
     ShowTab(Tab),
     /// Write text to a file that the user chooses: suggested name, content.
     SaveText(String, String),
-    /// Write the picture of the export dialog to a file that the user chooses.
-    SavePng,
+    /// Write the picture to a file, or to one that the user chooses where there is none.
+    SavePng(Option<PathBuf>),
     /// Rank shown in tables; `None` = all.
     Scope(Option<usize>),
 }

@@ -12,7 +12,6 @@ use super::settings::ThemeChoice;
 use super::state::AppState;
 use super::{export_job, navigate, panels};
 use crate::time::TimeRange;
-use crate::view::Swatch;
 
 impl AppState {
     /// Does one thing.
@@ -87,6 +86,11 @@ impl AppState {
         };
         match action {
             Action::ScrollTo(y) => doc.scroll = y.max(0.0),
+            Action::ScrollPinned(y) => doc.pinned_scroll = y.max(0.0),
+            Action::ScrollBand(y) => doc.band_scroll = y.max(0.0),
+            Action::SetGesture(gesture) => doc.gesture = gesture,
+            Action::SetMenu(menu) => doc.menu = Some(menu),
+            Action::CurrentWait(wait) => doc.walk.set(wait),
             Action::ToggleNode(node) => doc.change_rows(|rows, tree| rows.toggle(tree, node)),
             Action::TogglePin(node) => doc.change_rows(|rows, tree| rows.toggle_pin(tree, node)),
             Action::HideNode(node) => {
@@ -100,7 +104,9 @@ impl AppState {
                 let text = format!("=\"{}\"", doc.trace.name(name));
                 self.search_for(ctx, text);
             }
-            Action::ToggleDim(swatch) => toggle_dim(&mut doc.dimmed, swatch),
+            Action::OnlySwatch(swatch) => {
+                doc.only = (doc.only != Some(swatch)).then_some(swatch);
+            }
             Action::Scope(rank) => doc.scope = rank,
             _ => {}
         }
@@ -286,11 +292,4 @@ impl AppState {
             doc.tab = tab;
         }
     }
-}
-
-/// A click on the legend dims all others; the same click again brings them back.
-fn toggle_dim(dimmed: &mut std::collections::BTreeSet<Swatch>, swatch: Swatch) {
-    let others: std::collections::BTreeSet<Swatch> =
-        Swatch::ALL.into_iter().filter(|s| *s != swatch).collect();
-    *dimmed = if *dimmed == others { std::collections::BTreeSet::new() } else { others };
 }

@@ -1,13 +1,15 @@
 //! One open trace and how it is looked at: view, selection, search, tabs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::panels::Jobs;
 use super::search::Search;
+use super::table::TableState;
 use super::walk::Walk;
-use crate::analysis::Analysis;
-use crate::import::{ImportReport, Loaded};
+use crate::analysis::{Analysis, Cancelled, Options, Rules};
+use crate::import::{ImportReport, Loaded, Progress};
 use crate::model::{SpanId, Trace};
 use crate::time::{TimeRange, format_count};
 use crate::view::{
@@ -89,6 +91,29 @@ pub struct Pointer {
     pub span: Option<SpanId>,
 }
 
+/// A drag on the canvas.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Gesture {
+    /// None goes on.
+    #[default]
+    None,
+    /// The range from this time to the pointer is being selected.
+    Range(i64),
+    /// The view is being moved.
+    Pan,
+}
+
+/// What a context menu is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Menu {
+    /// A span.
+    Span(SpanId),
+    /// A group or lane.
+    Node(NodeId),
+    /// The selection or the view.
+    View,
+}
+
 /// An animated move of the view.
 #[derive(Clone, Copy, Debug)]
 pub struct Move {
@@ -130,6 +155,16 @@ pub struct Document {
     pub moving: Option<Move>,
     /// Lanes are scrolled by this, points.
     pub scroll: f32,
+    /// Pinned lanes are scrolled by this, points.
+    pub pinned_scroll: f32,
+    /// The overlap band is scrolled by this, points.
+    pub band_scroll: f32,
+    /// Height of the part of the window that lanes scroll in, points.
+    pub lanes_height: f32,
+    /// A drag that goes on.
+    pub gesture: Gesture,
+    /// What the open context menu is about.
+    pub menu: Option<Menu>,
     /// Selected range.
     pub range: Option<TimeRange>,
     /// Selected span.
@@ -140,8 +175,14 @@ pub struct Document {
     pub search: Search,
     /// Exposed waits.
     pub walk: Walk,
-    /// Roles that are dimmed by the legend.
-    pub dimmed: BTreeSet<Swatch>,
+    /// All roles but this one are dimmed by the legend.
+    pub only: Option<Swatch>,
+    /// Index in [`Analysis::ranks`] of the rank that tables are about; `None` = all.
+    pub scope: Option<usize>,
+    /// Work beside the UI thread.
+    pub jobs: Jobs,
+    /// Order and units of the tables.
+    pub tables: BTreeMap<Tab, TableState>,
     /// Open tab.
     pub tab: Tab,
     /// What the last frame's level of detail did.
@@ -151,16 +192,28 @@ pub struct Document {
 
 impl Document {
     /// Analyses a trace and prepares it for drawing. Takes its time: not for the UI thread.
-    #[must_use]
-    pub fn new(paths: Vec<PathBuf>, key: String, loaded: Loaded) -> Self {
-        let trace = Arc::new(loaded.trace);
-        let analysis = Arc::new(Analysis::new(Arc::clone(&trace)));
+    ///
+    /// # Errors
+    /// When `progress` was cancelled.
+    pub fn new(
+        paths: Vec<PathBuf>,
+        key: String,
+        loaded: Loaded,
+        progress: &Progress,
+    ) -> Result<Self, Cancelled> {
+        let Loaded { trace, mut report } = loaded;
+        report.sort();
+        let trace = Arc::new(trace);
+        let go_on = |_thousandths: u32| !progress.is_cancelled();
+        let (rules, options) = (Rules::builtin(), Options::default());
+        let analysis = Analysis::new(Arc::clone(&trace), &rules, &options, &go_on)?;
+        let analysis = Arc::new(analysis);
         let lod = Arc::new(Lod::build(&trace, &analysis));
         let tree = Arc::new(RowTree::new(&trace, &analysis, lod));
         let row_state = RowState::default();
         let swatches = swatches_of(&trace, &analysis);
         let (name, _) = super::welcome::recent_text(&paths);
-        Self {
+        Ok(Self {
             paths,
             key,
             name,
@@ -168,15 +221,23 @@ impl Document {
             history: History::new(),
             moving: None,
             scroll: 0.0,
+            pinned_scroll: 0.0,
+            band_scroll: 0.0,
+            lanes_height: 400.0,
+            gesture: Gesture::None,
+            menu: None,
             range: None,
             span: None,
             pointer: Pointer::default(),
             search: Search::default(),
             walk: Walk::new(&analysis),
-            dimmed: BTreeSet::new(),
+            only: None,
+            scope: None,
+            jobs: Jobs::default(),
+            tables: BTreeMap::new(),
             tab: Tab::Verdict,
             stats: Stats::default(),
-            report: loaded.report,
+            report,
             seconds: 0.0,
             swatches,
             rows: Rows::new(Arc::clone(&tree), &row_state),
@@ -184,7 +245,7 @@ impl Document {
             tree,
             analysis,
             trace,
-        }
+        })
     }
 
     /// Whether spans of this role occur.

@@ -10,6 +10,7 @@ type Make<V> = Box<dyn FnOnce() -> V + Send>;
 pub struct Latest<K, V> {
     name: &'static str,
     done: Option<(K, Arc<V>)>,
+    made: u64,
     running: Option<(K, Receiver<V>)>,
     waiting: Option<(K, Make<V>, Make<()>)>,
 }
@@ -21,6 +22,7 @@ impl<K: PartialEq + Clone, V: Send + Sync + 'static> Latest<K, V> {
         Self {
             name,
             done: None,
+            made: 0,
             running: None,
             waiting: None,
         }
@@ -51,6 +53,7 @@ impl<K: PartialEq + Clone, V: Send + Sync + 'static> Latest<K, V> {
             match result.try_recv() {
                 Ok(value) => {
                     self.done = Some((key.clone(), Arc::new(value)));
+                    self.made += 1;
                     self.running = None;
                 }
                 Err(TryRecvError::Disconnected) => self.running = None,
@@ -79,6 +82,12 @@ impl<K: PartialEq + Clone, V: Send + Sync + 'static> Latest<K, V> {
     #[must_use]
     pub fn last(&self) -> Option<&Arc<V>> {
         self.done.as_ref().map(|(_, v)| v)
+    }
+
+    /// Changes whenever there is a new value.
+    #[must_use]
+    pub fn stamp(&self) -> u64 {
+        self.made
     }
 
     /// True while something is being made.

@@ -3,7 +3,7 @@
 //! The only place of the window that reads traces. The open trace stays until the next one is ready; a cancelled
 //! opening is forgotten at once and its thread ends at its next look at the flag.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::time::{Duration, Instant};
@@ -14,13 +14,6 @@ use crate::import::{self, ErrorKind, LoadError, OpenOptions, Phase, Progress};
 
 /// How long the rate of reading is averaged over.
 const RATE_WINDOW: Duration = Duration::from_secs(2);
-
-/// Memory that a trace takes for each byte of uncompressed text, from measurements of large files.
-const BYTES_PER_TEXT_BYTE: f64 = 0.3;
-/// Text in a byte of gzip: the median of real traces is 16.7.
-const TEXT_PER_GZIP_BYTE: f64 = 16.7;
-/// Memory for a byte of a database.
-const BYTES_PER_DATABASE_BYTE: f64 = 0.6;
 
 /// What to open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,8 +32,6 @@ pub enum Outcome {
     Opened(Box<Document>),
     /// Nothing could be read.
     Failed(LoadError),
-    /// It may not fit: (bytes needed, bytes free).
-    TooLarge(u64, u64),
 }
 
 /// An opening that runs.
@@ -159,69 +150,26 @@ fn open(request: &Request, progress: &Progress) -> Outcome {
     while begun.elapsed() < request.delay && !progress.is_cancelled() {
         std::thread::sleep(Duration::from_millis(5));
     }
-    if !request.anyway
-        && let (Some(free), need) = (free_memory(), needed_memory(&request.paths))
-        && need > free
-    {
-        return Outcome::TooLarge(need, free);
-    }
-    let loaded = match import::open(&request.paths, &OpenOptions::default(), progress) {
+    let options = OpenOptions {
+        force: request.anyway,
+        ..OpenOptions::default()
+    };
+    let loaded = match import::open(&request.paths, &options, progress) {
         Ok(loaded) => loaded,
         Err(error) => return Outcome::Failed(error),
     };
     progress.set_phase(Phase::Analysing);
-    let path = request.paths.first().map_or(Path::new(""), PathBuf::as_path);
-    if let Err(cancelled) = progress.check(path) {
-        return Outcome::Failed(cancelled);
-    }
     let key = settings::content_key(&request.paths);
-    let mut document = Document::new(request.paths.clone(), key, loaded);
-    document.seconds = begun.elapsed().as_secs_f64();
-    Outcome::Opened(Box::new(document))
-}
-
-/// Roughly what opening takes, in bytes, from the sizes of the files and what they look like.
-fn needed_memory(paths: &[PathBuf]) -> u64 {
-    let mut need = 0.0;
-    let mut todo: Vec<PathBuf> = paths.to_vec();
-    let mut looked = 0;
-    while let Some(path) = todo.pop() {
-        looked += 1;
-        let Ok(meta) = std::fs::metadata(&path) else {
-            continue;
-        };
-        if meta.is_dir() && looked < 10_000 {
-            let entries = std::fs::read_dir(&path).into_iter().flatten().flatten();
-            todo.extend(entries.map(|e| e.path()));
-            continue;
+    match Document::new(request.paths.clone(), key, loaded, progress) {
+        Ok(mut document) => {
+            document.seconds = begun.elapsed().as_secs_f64();
+            Outcome::Opened(Box::new(document))
         }
-        need += meta.len() as f64 * memory_per_byte(&path);
+        Err(_cancelled) => {
+            let path = request.paths.first().cloned().unwrap_or_default();
+            Outcome::Failed(LoadError::cancelled(&path))
+        }
     }
-    need as u64
-}
-
-fn memory_per_byte(path: &Path) -> f64 {
-    use std::io::Read;
-    let mut head = [0_u8; 16];
-    let got = std::fs::File::open(path)
-        .and_then(|mut f| f.read(&mut head))
-        .unwrap_or(0);
-    let head = &head[..got];
-    if head.starts_with(&[0x1f, 0x8b]) || head.starts_with(b"PK") {
-        BYTES_PER_TEXT_BYTE * TEXT_PER_GZIP_BYTE
-    } else if head.starts_with(b"SQLite format 3") {
-        BYTES_PER_DATABASE_BYTE
-    } else {
-        BYTES_PER_TEXT_BYTE
-    }
-}
-
-/// Memory that can be used without swapping, where the system tells.
-fn free_memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find(|l| l.starts_with("MemAvailable:"))?;
-    let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
-    kib.checked_mul(1024)
 }
 
 /// `9.1 GiB`, `120 MiB`, `5 KiB`.

@@ -194,9 +194,12 @@ impl AppState {
             running.cancel();
         }
         let wake = ctx.clone();
-        match Loading::start(request, move || wake.request_repaint()) {
+        match Loading::start(request.clone(), move || wake.request_repaint()) {
             Ok(loading) => self.loading = Some(loading),
-            Err(e) => self.dialog = Some(Dialog::Error(Box::new(ErrorDialog::Failed(e)))),
+            Err(e) => {
+                let dialog = ErrorDialog::Failed(e, request);
+                self.dialog = Some(Dialog::Error(Box::new(dialog)));
+            }
         }
     }
 
@@ -208,14 +211,8 @@ impl AppState {
             Outcome::Opened(doc) => self.show(ctx, *doc),
             Outcome::Failed(e) if e.kind == ErrorKind::Cancelled => {}
             Outcome::Failed(e) => {
-                self.dialog = Some(Dialog::Error(Box::new(ErrorDialog::Failed(e))));
-            }
-            Outcome::TooLarge(need, free) => {
-                self.dialog = Some(Dialog::Error(Box::new(ErrorDialog::TooLarge {
-                    request: loading.request,
-                    need,
-                    free,
-                })));
+                let dialog = ErrorDialog::Failed(e, loading.request);
+                self.dialog = Some(Dialog::Error(Box::new(dialog)));
             }
         }
     }

@@ -80,7 +80,7 @@ fn legend_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions, swatch: Swatc
     let Some(doc) = &state.doc else {
         return;
     };
-    let dimmed = doc.dimmed.contains(&swatch);
+    let dimmed = doc.only.is_some_and(|s| s != swatch);
     let text_color = if dimmed { state.look.weak } else { state.look.text };
     let font = egui::FontId::proportional(11.0);
     let galley = ui.painter().layout_no_wrap(swatch.title().to_owned(), font, text_color);
@@ -103,8 +103,8 @@ fn legend_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions, swatch: Swatc
     table::draw_swatch(ui, at, table::Swatch { fill, hatch });
     let at = pos2(rect.left() + 15.0, rect.center().y - galley.size().y / 2.0);
     ui.painter().galley(at, galley, text_color);
-    if response.on_hover_text("Click: dim all spans of other colours").clicked() {
-        actions.push(Action::ToggleDim(swatch));
+    if response.on_hover_text("Click: dim all other colours; again: show all").clicked() {
+        actions.push(Action::OnlySwatch(swatch));
     }
 }
 

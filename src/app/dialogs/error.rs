@@ -3,22 +3,13 @@
 use egui::{RichText, Ui};
 
 use crate::app::action::{Action, Actions};
-use crate::app::load::{Request, bytes_text};
-use crate::import::LoadError;
+use crate::app::load::Request;
+use crate::import::{ErrorKind, LoadError};
 
 /// What the dialog says.
 pub enum ErrorDialog {
-    /// Nothing could be read.
-    Failed(LoadError),
-    /// It may not fit into memory.
-    TooLarge {
-        /// What was to be opened.
-        request: Request,
-        /// Bytes needed.
-        need: u64,
-        /// Bytes free.
-        free: u64,
-    },
+    /// This could not be opened.
+    Failed(LoadError, Request),
     /// Something else went wrong: what, and the details.
     Other(String, String),
 }
@@ -28,8 +19,8 @@ impl ErrorDialog {
     #[must_use]
     pub fn title(&self) -> &'static str {
         match self {
-            Self::Failed(_) => "This could not be opened",
-            Self::TooLarge { .. } => "This may not fit into memory",
+            Self::Failed(e, _) if e.kind == ErrorKind::TooLarge => "This may not fit into memory",
+            Self::Failed(..) => "This could not be opened",
             Self::Other(..) => "This did not work",
         }
     }
@@ -37,15 +28,9 @@ impl ErrorDialog {
     /// The whole text, as Copy details gives it.
     #[must_use]
     pub fn details(&self) -> String {
-        let version = env!("CARGO_PKG_VERSION");
-        let os = std::env::consts::OS;
+        let (version, os) = (env!("CARGO_PKG_VERSION"), std::env::consts::OS);
         let what = match self {
-            Self::Failed(e) => format!("{e}\n({:?})", e.kind),
-            Self::TooLarge { request, .. } => {
-                let paths: Vec<String> =
-                    request.paths.iter().map(|p| p.display().to_string()).collect();
-                format!("{}\n{}", self.cause(), paths.join("\n"))
-            }
+            Self::Failed(e, _) => format!("{e}\n({:?})", e.kind),
             Self::Other(what, details) => format!("{what}\n{details}"),
         };
         format!("Stallscope {version}, {os}\n{what}")
@@ -55,14 +40,10 @@ impl ErrorDialog {
     #[must_use]
     pub fn cause(&self) -> String {
         match self {
-            Self::Failed(e) => {
-                e.place.map_or_else(|| e.cause.clone(), |p| format!("{} ({p})", e.cause))
-            }
-            Self::TooLarge { need, free, .. } => format!(
-                "This trace needs about {}; {} are free.",
-                bytes_text(*need),
-                bytes_text(*free)
-            ),
+            Self::Failed(e, _) => match e.place {
+                Some(place) => format!("{} ({place})", e.cause),
+                None => e.cause.clone(),
+            },
             Self::Other(what, _) => what.clone(),
         }
     }
@@ -73,7 +54,7 @@ pub fn error_ui(ui: &mut Ui, dialog: &ErrorDialog, actions: &mut Actions) -> boo
     ui.set_width(520.0);
     ui.label(RichText::new(dialog.cause()).size(14.0));
     match dialog {
-        ErrorDialog::Failed(e) => {
+        ErrorDialog::Failed(e, _) => {
             ui.label(&e.remedy);
             if let Some(command) = &e.command {
                 egui::Frame::new()
@@ -87,12 +68,6 @@ pub fn error_ui(ui: &mut Ui, dialog: &ErrorDialog, actions: &mut Actions) -> boo
             }
             ui.label(RichText::new(e.path.display().to_string()).weak().monospace());
         }
-        ErrorDialog::TooLarge { request, .. } => {
-            ui.label("Opening it may make the computer slow or end this program.");
-            for path in request.paths.iter().take(3) {
-                ui.label(RichText::new(path.display().to_string()).weak().monospace());
-            }
-        }
         ErrorDialog::Other(_, details) => {
             ui.label(RichText::new(details).weak());
         }
@@ -105,26 +80,24 @@ fn buttons_ui(ui: &mut Ui, dialog: &ErrorDialog, actions: &mut Actions) -> bool 
     if ui.button("Copy details").clicked() {
         actions.push(Action::CopyText(dialog.details(), "Details copied"));
     }
-    match dialog {
-        ErrorDialog::Failed(e) => {
-            if let Some(command) = &e.command
-                && ui.button("Copy command").clicked()
-            {
-                actions.push(Action::CopyText(command.clone(), "Command copied"));
-            }
-            ui.button("Close").clicked()
-        }
-        ErrorDialog::TooLarge { request, .. } => {
-            let anyway = ui.button("Open anyway").clicked();
-            if anyway {
-                let request = Request {
-                    anyway: true,
-                    ..request.clone()
-                };
-                actions.push(Action::Open(request));
-            }
-            ui.button("Cancel").clicked() || anyway
-        }
-        ErrorDialog::Other(..) => ui.button("Close").clicked(),
+    let ErrorDialog::Failed(e, request) = dialog else {
+        return ui.button("Close").clicked();
+    };
+    if let Some(command) = &e.command
+        && ui.button("Copy command").clicked()
+    {
+        actions.push(Action::CopyText(command.clone(), "Command copied"));
     }
+    if e.kind != ErrorKind::TooLarge {
+        return ui.button("Close").clicked();
+    }
+    let anyway = ui.button("Open anyway").clicked();
+    if anyway {
+        let request = Request {
+            anyway: true,
+            ..request.clone()
+        };
+        actions.push(Action::Open(request));
+    }
+    ui.button("Cancel").clicked() || anyway
 }
