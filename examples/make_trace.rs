@@ -152,5 +152,6 @@ fn main() -> io::Result<()> {
     };
     let out = BufWriter::new(File::create(truth_path(&args.out))?);
     let truth = Truth::new(Box::new(out), job.config.ranks, sink.tick())?;
-    support::run::run(&job, sink.as_mut(), truth, args.size.unwrap_or(u64::MAX))
+    support::run::run(&job, sink.as_mut(), truth, args.size.unwrap_or(u64::MAX))?;
+    Ok(())
 }

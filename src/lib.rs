@@ -12,4 +12,5 @@ pub mod analysis;
 pub mod cli;
 pub mod import;
 pub mod model;
+pub mod samples;
 pub mod time;

@@ -11,7 +11,7 @@ use super::model::{
     Api, COMM_STREAM, COMPUTE_STREAM, Call, CpuSpan, EpochEnd, EpochStart, GpuOp, Job, OpKind, Rng,
     Sink, Span, Step, Thread, What,
 };
-use super::truth::{StepTruth, Truth};
+use super::truth::{RankTruth, StepTruth, Truth};
 
 /// A layer of a block: operator, kernel, relative GPU time, backward node, kernels of the node.
 struct Layer(&'static str, &'static str, i64, &'static str, i64);
@@ -77,8 +77,13 @@ struct Draft {
     in_sync: i64,
 }
 
-/// Simulates `job` into `sink`, until its steps are done or the sink holds `max_bytes`.
-pub fn run(job: &Job, sink: &mut dyn Sink, truth: Truth, max_bytes: u64) -> io::Result<()> {
+/// Simulates `job` into `sink`, until its steps are done or the sink holds `max_bytes`. Returns the truth per rank.
+pub fn run(
+    job: &Job,
+    sink: &mut dyn Sink,
+    truth: Truth,
+    max_bytes: u64,
+) -> io::Result<Vec<RankTruth>> {
     let mut truth = truth;
     let c = &job.config;
     let mut ranks: Vec<Rank> = (0..c.ranks)

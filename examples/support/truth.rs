@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::device::Device;
-use super::model::{BatchLoad, Job, Span, Step};
+use super::model::{Job, Span, Step};
 
 /// What is known about one step beyond [`Step`].
 #[derive(Clone, Copy, Debug)]
@@ -18,18 +18,23 @@ pub struct StepTruth {
     pub in_sync: i64,
 }
 
-/// Figures of one rank.
+/// Figures of one rank. Times in ns.
 #[derive(Clone, Debug, Default)]
 pub struct RankTruth {
-    steps: u64,
-    calls: u64,
-    wait: i64,
-    hidden: i64,
+    pub steps: u64,
+    /// The loop waits for a batch.
+    pub wait: i64,
+    /// Of the waits: the GPU is busy.
+    pub hidden: i64,
     /// Of the waits: before the first operation, so unknown to a record that begins with it.
-    before_first_op: i64,
+    pub before_first_op: i64,
     /// Of the waits: after the last operation.
-    after_last_op: i64,
-    load: i64,
+    pub after_last_op: i64,
+    /// Loading of samples, summed over processes.
+    pub load: i64,
+    /// Any GPU operation runs.
+    pub gpu_busy: i64,
+    calls: u64,
     items: u64,
     in_sync: i64,
     last_wait: Span,
@@ -76,7 +81,8 @@ impl Truth {
     /// Notes a step when all its launches are known.
     pub fn step(&mut self, step: &Step, gpu: &Device, t: StepTruth) -> io::Result<()> {
         let (wait, hidden) = self.wait(step.rank, step.wait, gpu);
-        let load = load_time(&step.load);
+        let items = step.load.items.iter();
+        let load = items.map(|i| self.floor(i.at).len()).sum::<i64>();
         let truth = &mut self.ranks[step.rank as usize];
         truth.steps += 1;
         truth.calls += step.calls.len() as u64;
@@ -106,10 +112,17 @@ impl Truth {
         self.wait(rank, at, gpu);
     }
 
-    /// Writes the totals. `end` is when the recording stops.
-    pub fn finish(mut self, job: &Job, gpus: &[Device], end: i64, bytes: u64) -> io::Result<()> {
+    /// Writes and returns the totals. `end` is when the recording stops.
+    pub fn finish(
+        mut self,
+        job: &Job,
+        gpus: &[Device],
+        end: i64,
+        bytes: u64,
+    ) -> io::Result<Vec<RankTruth>> {
         self.out.write_all(b"\n],\"ranks\":[")?;
-        for (rank, (mut t, gpu)) in self.ranks.into_iter().zip(gpus).enumerate() {
+        for (rank, (t, gpu)) in self.ranks.iter_mut().zip(gpus).enumerate() {
+            t.gpu_busy = gpu.total_busy();
             let hull = gpu.hull.unwrap_or_default();
             t.after_last_op = (t.last_wait.end - hull.end.max(t.last_wait.start)).max(0);
             let comma = if rank > 0 { "," } else { "" };
@@ -122,7 +135,7 @@ impl Truth {
                 t.wait - t.hidden,
                 t.before_first_op,
                 t.after_last_op,
-                gpu.total_busy(),
+                t.gpu_busy,
                 gpu.ops,
                 gpu.op_time,
                 hull.start,
@@ -139,11 +152,7 @@ impl Truth {
             "\n],\"job\":{{\"seed\":{},\"workers\":{},\"prefetch\":{},\"batch\":{},\"epoch_steps\":{},\"sync_every\":{},\"end\":{end},\"unix_origin\":{},\"bytes\":{bytes}}}}}",
             c.seed, c.workers, c.prefetch, c.batch, c.epoch_steps, c.sync_every, job.unix_origin,
         )?;
-        self.out.flush()
+        self.out.flush()?;
+        Ok(self.ranks)
     }
-}
-
-/// Loading time of a batch: the union of its items, which one process loads one after the other.
-fn load_time(load: &BatchLoad) -> i64 {
-    load.items.iter().map(|i| i.at.len()).sum()
 }

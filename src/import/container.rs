@@ -34,7 +34,7 @@ enum Form {
     Tar,
     /// Members at byte ranges of the inflated content: one decoder is shared, so that reading the members in order
     /// inflates once.
-    TarGz(Mutex<Option<TarGz>>),
+    TarGz(Mutex<Option<Box<TarGz>>>),
     Zip,
 }
 
@@ -210,25 +210,23 @@ impl Archive {
     }
 }
 
-/// The inflated bytes of a member that a trace names, for reading args again.
+/// A member that a trace names, for reading args again. Looks at the whole archive once.
 ///
 /// # Errors
 /// When the archive or the member is gone.
-pub(super) fn open_member(archive: &Path, name: &str) -> Result<Box<dyn Read + Send>, LoadError> {
-    let io = |e: &io::Error| LoadError::io(archive, e);
-    let head = Head::of_file(archive).map_err(|e| io(&e))?;
-    let opened = Archive::new(archive, &head.content(), head.compressed);
-    let listing = opened.list(&Progress::new())?;
-    let member = listing.members.iter().find(|m| m.name == name);
-    let Some(member) = member else {
-        return Err(LoadError::new(
+pub(super) fn find(path: &Path, name: &str) -> Result<(Arc<Archive>, Member), LoadError> {
+    let head = Head::of_file(path).map_err(|e| LoadError::io(path, &e))?;
+    let archive = Archive::new(path, &head.content(), head.compressed);
+    let listing = archive.list(&Progress::new())?;
+    match listing.members.into_iter().find(|m| m.name == name) {
+        Some(member) => Ok((archive, member)),
+        None => Err(LoadError::new(
             ErrorKind::Io,
-            archive,
+            path,
             format!("The archive has no member {name} any more."),
             "Open the archive again.",
-        ));
-    };
-    Ok(opened.input(member)?.into_reader())
+        )),
+    }
 }
 
 fn zip_member(entry: &zip::read::ZipFile<'_, File>) -> Result<Member, String> {
@@ -361,13 +359,13 @@ impl Read for Shared {
         }
         let tar = match state.take() {
             Some(tar) if tar.position <= self.position => state.insert(tar),
-            _ => state.insert(TarGz {
+            _ => state.insert(Box::new(TarGz {
                 position: 0,
                 decoder: MultiGzDecoder::new(BufReader::with_capacity(
                     BUFFER,
                     File::open(&self.archive.path)?,
                 )),
-            }),
+            })),
         };
         let skip = self.position - tar.position;
         let skipped = io::copy(&mut tar.decoder.by_ref().take(skip), &mut io::sink())?;

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use crate::model::{Trace, TraceBuilder};
 
+mod args;
 mod chrome;
 mod container;
 mod dftracer;
@@ -15,6 +16,7 @@ mod error;
 mod find;
 mod folder;
 mod input;
+mod lenient;
 mod memory;
 mod nsight;
 mod open;
@@ -25,6 +27,7 @@ mod traps;
 
 pub(crate) use input::Input;
 
+pub use args::ArgsReader;
 pub use error::{ErrorKind, LoadError};
 pub use progress::{Phase, Progress};
 pub use report::{FileReport, ImportReport, Notice, NoticeKind, Place};

@@ -121,7 +121,7 @@ impl Head {
 
     fn object_content(&self, text: &[u8]) -> Content {
         let first = first_object(text);
-        let has = |key: &str| first.keys.iter().any(|k| *k == key.as_bytes());
+        let has = |key: &str| first.keys.contains(&key.as_bytes());
         if has("traceEvents") {
             return Content::Chrome { sure: true };
         }

@@ -98,41 +98,59 @@ impl Trap {
     }
 
     fn texts(&self) -> (ErrorKind, String, String) {
-        use ErrorKind::{Corrupt, Empty, Unknown, Unsupported};
-        let (kind, cause, remedy): (_, &str, &str) = match self {
+        use ErrorKind::{Corrupt, Unknown, Unsupported};
+        let unpack = "Unpack it and open the result:";
+        match self {
+            Self::BadGzip(text) => (
+                Corrupt,
+                format!("The compressed data is damaged from its start on: {text}."),
+                "Copy the file again from where it was written.".to_owned(),
+            ),
+            Self::NsightReport(Some(version)) => (
+                Unsupported,
+                format!("This is an Nsight Systems report (written by {version})."),
+                "Convert it with nsys of that version or newer:".to_owned(),
+            ),
+            Self::NsightExport(format) => (
+                Unsupported,
+                format!(
+                    "This is a table in {format} format, as nsys exports them, not a SQLite export."
+                ),
+                AGAIN_SQLITE.to_owned(),
+            ),
+            Self::Compressed(name, _) => (
+                Unsupported,
+                format!("This file is compressed with {name}; only gzip is read directly."),
+                unpack.to_owned(),
+            ),
+            Self::OtherText(line) => (
+                Unknown,
+                format!(
+                    "This file is not a trace we can read: it is text that begins with “{line}”."
+                ),
+                SUPPORTED.to_owned(),
+            ),
+            other => {
+                let (kind, cause, remedy) = other.fixed_texts();
+                (kind, cause.to_owned(), remedy.to_owned())
+            }
+        }
+    }
+
+    fn fixed_texts(&self) -> (ErrorKind, &'static str, &'static str) {
+        use ErrorKind::{Empty, Unknown, Unsupported};
+        match self {
             Self::Empty => (
                 Empty,
                 "The file is empty (0 bytes): the program that wrote it was killed before it wrote anything.",
                 "Record again; files of other processes of the same run may be complete.",
             ),
             Self::Blank => (Empty, "The file holds nothing but blanks.", "Record again."),
-            Self::BadGzip(text) => {
-                let cause = format!("The compressed data is damaged from its start on: {text}.");
-                return (
-                    Corrupt,
-                    cause,
-                    "Copy the file again from where it was written.".to_owned(),
-                );
-            }
-            Self::NsightReport(Some(version)) => {
-                let cause = format!("This is an Nsight Systems report (written by {version}).");
-                return (
-                    Unsupported,
-                    cause,
-                    "Convert it with nsys of that version or newer:".to_owned(),
-                );
-            }
-            Self::NsightReport(None) => (
+            Self::NsightReport(_) => (
                 Unsupported,
                 "This is an Nsight Systems report (written by a version before 2023.4).",
                 "Convert it with nsys of the version that wrote it, or newer:",
             ),
-            Self::NsightExport(format) => {
-                let cause = format!(
-                    "This is a table in {format} format, as nsys exports them, not a SQLite export."
-                );
-                return (Unsupported, cause, AGAIN_SQLITE.to_owned());
-            }
             Self::NsightJsonLines => (
                 Unsupported,
                 "This is a JSON-lines export of Nsight Systems, not a SQLite export.",
@@ -153,15 +171,6 @@ impl Trap {
                 "This is an archive inside an archive.",
                 "Unpack the outer archive and open the folder.",
             ),
-            Self::Compressed(name, _) => {
-                let cause =
-                    format!("This file is compressed with {name}; only gzip is read directly.");
-                return (
-                    Unsupported,
-                    cause,
-                    "Unpack it and open the result:".to_owned(),
-                );
-            }
             Self::Utf16 => (
                 Unsupported,
                 "This is text in UTF-16.",
@@ -208,15 +217,8 @@ impl Trap {
                 "This is a text log with JSON events inside.",
                 "Extract the events into a JSON array (tlparse does so for PyTorch logs) and open that file.",
             ),
-            Self::OtherText(line) => {
-                let cause = format!(
-                    "This file is not a trace we can read: it is text that begins with “{line}”."
-                );
-                return (Unknown, cause, SUPPORTED.to_owned());
-            }
-            Self::Unknown => (Unknown, "This file is not a trace we can read.", SUPPORTED),
-        };
-        (kind, cause.to_owned(), remedy.to_owned())
+            _ => (Unknown, "This file is not a trace we can read.", SUPPORTED),
+        }
     }
 
     fn command(&self, path: &Path) -> Option<String> {

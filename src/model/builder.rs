@@ -235,6 +235,11 @@ impl TraceBuilder {
     pub fn add_instant(&mut self, instant: Instant) {
         self.trace.instants.push(instant);
     }
+    /// Says what a text in args stands for, in one source or (`None`) in all.
+    pub fn add_alias(&mut self, source: Option<SourceId>, text: &str, meaning: &str) {
+        let id = self.intern(meaning);
+        self.trace.aliases.insert((source, Box::from(text)), id);
+    }
     /// Counts something irregular.
     pub fn count_anomaly(&mut self, what: &'static str, n: u64) {
         if n > 0 {

@@ -42,6 +42,7 @@ pub struct Trace {
     pub(super) counters: Vec<Counter>,
     pub(super) instants: Vec<Instant>,
     pub(super) anomalies: BTreeMap<&'static str, u64>,
+    pub(super) aliases: BTreeMap<(Option<SourceId>, Box<str>), NameId>,
     pub(super) unix_origin: Option<i64>,
     pub(super) extent: TimeRange,
     pub(super) counted_spans: u64,
@@ -147,6 +148,16 @@ impl Trace {
     #[must_use]
     pub fn source(&self, id: SourceId) -> &Source {
         &self.sources[id.index()]
+    }
+    /// What a text in the args of a source stands for (the name of a file, a host, a command), where the source says
+    /// so: recorders write hashes. The source's own declaration goes before that of the others.
+    #[must_use]
+    pub fn alias(&self, source: SourceId, text: &str) -> Option<&str> {
+        let mut key = (Some(source), Box::from(text));
+        let own = self.aliases.get(&key);
+        key.0 = None;
+        let found = own.or_else(|| self.aliases.get(&key))?;
+        Some(self.names.get(*found))
     }
     /// An interned text.
     #[must_use]

@@ -1,0 +1,316 @@
+//! A span's args, read again from its file when somebody looks at them.
+//!
+//! The model keeps a reference only. Plain files are read at its place; compressed ones are inflated from their start
+//! (about 1.4 GB of text per second), but the last 8 MiB stay, so that neighbours cost nothing.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::container::{self, Archive, Member};
+use super::error::{ErrorKind, LoadError};
+use super::{Input, lenient};
+use crate::model::{ArgsOrigin, SourceId, SpanId, Trace, Tracer};
+
+/// Inflated bytes that stay.
+const WINDOW: usize = 8 << 20;
+
+/// Args above this are not shown.
+const LARGEST: usize = 256 << 20;
+
+/// Files that stay open.
+const OPEN: usize = 4;
+
+/// Reads args on demand and keeps the last files open.
+#[derive(Default)]
+pub struct ArgsReader {
+    /// Most recent last.
+    open: Vec<(SourceId, Opened)>,
+}
+
+enum Opened {
+    File(File),
+    Stream(Stream),
+    Database(rusqlite::Connection),
+}
+
+impl ArgsReader {
+    /// Nothing open yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The args of a span; `None` where none were recorded. DFTracer's hashes are replaced by the names they stand
+    /// for: `fhash` by `fname`, `hhash` by `host`, `cmd_hash` by `command`, `exec_hash` by `program`.
+    ///
+    /// Costs a read for plain files, a query for databases. For compressed files and archives it inflates from the
+    /// start to the span unless it lies in or behind the 8 MiB that were read last.
+    ///
+    /// # Errors
+    /// When the file is gone or was changed.
+    pub fn read(
+        &mut self,
+        trace: &Trace,
+        span: SpanId,
+    ) -> Result<Option<Map<String, Value>>, LoadError> {
+        let reference = trace.spans().args(span);
+        let source_id = trace.lane(trace.spans().lane(span)).source;
+        let source = trace.source(source_id);
+        if let ArgsOrigin::Sqlite(tables) = &source.args {
+            let Some((table, row)) = reference.as_row() else {
+                return Ok(None);
+            };
+            let Some(table) = tables.get(usize::from(table)) else {
+                return Ok(None);
+            };
+            return self.row(source_id, &source.path, table, row);
+        }
+        let Some((offset, len)) = reference.as_text() else {
+            return Ok(None);
+        };
+        let text = match &source.args {
+            ArgsOrigin::None | ArgsOrigin::Sqlite(_) => return Ok(None),
+            ArgsOrigin::Memory(buffer) => {
+                let from = usize::try_from(offset).unwrap_or(usize::MAX);
+                let rest = buffer.get(from..).unwrap_or_default();
+                rest[..len.unwrap_or(rest.len()).min(rest.len())].to_vec()
+            }
+            origin => {
+                let opened = self.opened(source_id, || open(&source.path, origin))?;
+                opened
+                    .text(offset, len)
+                    .map_err(|e| LoadError::io(&source.path, &e))?
+            }
+        };
+        let parsed = serde_json::from_slice::<Map<String, Value>>(&text)
+            .ok()
+            .or_else(|| lenient::object(&text).map(|(map, _)| map));
+        let Some(map) = parsed else {
+            return Err(changed(&source.path));
+        };
+        Ok(Some(if source.tracer == Tracer::Dftracer {
+            with_names(map, trace, source_id)
+        } else {
+            map
+        }))
+    }
+
+    fn opened(
+        &mut self,
+        source: SourceId,
+        open: impl FnOnce() -> Result<Opened, LoadError>,
+    ) -> Result<&mut Opened, LoadError> {
+        let entry = match self.open.iter().position(|(id, _)| *id == source) {
+            Some(at) => self.open.remove(at),
+            None => {
+                if self.open.len() == OPEN {
+                    self.open.remove(0);
+                }
+                (source, open()?)
+            }
+        };
+        self.open.push(entry);
+        let last = self.open.len() - 1;
+        Ok(&mut self.open[last].1)
+    }
+
+    fn row(
+        &mut self,
+        id: SourceId,
+        path: &Path,
+        table: &str,
+        row: i64,
+    ) -> Result<Option<Map<String, Value>>, LoadError> {
+        let failed = |e: rusqlite::Error| LoadError::io(path, &io::Error::other(e));
+        let opened = self.opened(id, || {
+            let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+            let connection = rusqlite::Connection::open_with_flags(path, flags);
+            connection.map(Opened::Database).map_err(failed)
+        })?;
+        let Opened::Database(database) = opened else {
+            return Ok(None);
+        };
+        read_row(database, table, row).map_err(failed)
+    }
+}
+
+/// All columns of a row that hold something.
+fn read_row(
+    database: &rusqlite::Connection,
+    table: &str,
+    row: i64,
+) -> rusqlite::Result<Option<Map<String, Value>>> {
+    let name = table.replace('"', "\"\"");
+    let mut statement = database.prepare(&format!("SELECT * FROM \"{name}\" WHERE rowid = ?1"))?;
+    let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
+    let mut rows = statement.query([row])?;
+    let Some(found) = rows.next()? else {
+        return Ok(None);
+    };
+    let mut map = Map::new();
+    for (i, column) in columns.into_iter().enumerate() {
+        use rusqlite::types::ValueRef;
+        let value = match found.get_ref(i)? {
+            ValueRef::Null => continue,
+            ValueRef::Integer(n) => Value::from(n),
+            ValueRef::Real(x) => Value::from(x),
+            ValueRef::Text(t) => Value::from(String::from_utf8_lossy(t).into_owned()),
+            ValueRef::Blob(b) => Value::from(format!("{} bytes", b.len())),
+        };
+        map.insert(column, value);
+    }
+    Ok(Some(map))
+}
+
+fn open(path: &Path, origin: &ArgsOrigin) -> Result<Opened, LoadError> {
+    match origin {
+        ArgsOrigin::File => File::open(path)
+            .map(Opened::File)
+            .map_err(|e| LoadError::io(path, &e)),
+        ArgsOrigin::Archive { archive, member } => {
+            let (archive, member) = container::find(archive, member)?;
+            Ok(Opened::Stream(Stream::new(Restart::Member(
+                archive, member,
+            ))?))
+        }
+        _ => Ok(Opened::Stream(Stream::new(Restart::File(path.to_owned()))?)),
+    }
+}
+
+fn changed(path: &Path) -> LoadError {
+    LoadError::new(
+        ErrorKind::Io,
+        path,
+        "The args cannot be read: the file is not what it was when it was opened.",
+        "Open it again.",
+    )
+}
+
+impl Opened {
+    /// The bytes of an object; where its length is not known it is found by parsing.
+    fn text(&mut self, offset: u64, len: Option<usize>) -> io::Result<Vec<u8>> {
+        if let Some(len) = len {
+            return self.bytes(offset, len);
+        }
+        let mut len = 32 << 20;
+        loop {
+            let bytes = self.bytes(offset, len)?;
+            let whole = bytes.len() < len || len >= LARGEST;
+            match lenient::object(&bytes) {
+                Some((_, used)) => return Ok(bytes[..used].to_vec()),
+                None if whole => return Err(io::Error::other("the args do not end")),
+                None => len *= 2,
+            }
+        }
+    }
+
+    fn bytes(&mut self, offset: u64, len: usize) -> io::Result<Vec<u8>> {
+        match self {
+            Self::File(file) => {
+                file.seek(SeekFrom::Start(offset))?;
+                let mut bytes = Vec::new();
+                file.take(len as u64).read_to_end(&mut bytes)?;
+                Ok(bytes)
+            }
+            Self::Stream(stream) => stream.bytes(offset, len),
+            Self::Database(_) => Ok(Vec::new()),
+        }
+    }
+}
+
+/// How a stream begins again.
+enum Restart {
+    File(std::path::PathBuf),
+    Member(Arc<Archive>, Member),
+}
+
+impl Restart {
+    fn reader(&self) -> Result<Box<dyn Read + Send>, LoadError> {
+        Ok(match self {
+            Self::File(path) => Input::open(path)?.into_reader(),
+            Self::Member(archive, member) => archive.input(member)?.into_reader(),
+        })
+    }
+}
+
+/// An inflated stream that can only go forward, with its last bytes kept.
+struct Stream {
+    restart: Restart,
+    reader: Box<dyn Read + Send>,
+    /// Offset of the window's first byte.
+    from: u64,
+    window: Vec<u8>,
+}
+
+impl Stream {
+    fn new(restart: Restart) -> Result<Self, LoadError> {
+        Ok(Self {
+            reader: restart.reader()?,
+            restart,
+            from: 0,
+            window: Vec::new(),
+        })
+    }
+
+    fn bytes(&mut self, offset: u64, len: usize) -> io::Result<Vec<u8>> {
+        if offset < self.from {
+            self.reader = self.restart.reader().map_err(io::Error::other)?;
+            self.from = 0;
+            self.window.clear();
+        }
+        let end = offset.saturating_add(len as u64);
+        let mut buffer = vec![0; 256 << 10];
+        while self.from + (self.window.len() as u64) < end {
+            let got = self.reader.read(&mut buffer)?;
+            if got == 0 {
+                break;
+            }
+            self.window.extend_from_slice(&buffer[..got]);
+            // What is asked for stays, however long it is.
+            if self.window.len() > 2 * WINDOW {
+                let wanted =
+                    usize::try_from(offset.saturating_sub(self.from)).unwrap_or(usize::MAX);
+                let drop = (self.window.len() - WINDOW).min(wanted);
+                self.window.drain(..drop);
+                self.from += drop as u64;
+            }
+        }
+        let start = usize::try_from(offset - self.from).unwrap_or(usize::MAX);
+        let rest = self.window.get(start..).unwrap_or_default();
+        Ok(rest[..len.min(rest.len())].to_vec())
+    }
+}
+
+/// Names in place of hashes.
+fn with_names(args: Map<String, Value>, trace: &Trace, source: SourceId) -> Map<String, Value> {
+    let rename = |key: &str| {
+        Some(match key {
+            "fhash" => "fname",
+            "hhash" => "host",
+            "cmd_hash" => "command",
+            "exec_hash" => "program",
+            "cwd" => "cwd",
+            _ => return None,
+        })
+    };
+    args.into_iter()
+        .map(|(key, value)| {
+            let text = match &value {
+                Value::String(text) => Some(text.clone()),
+                Value::Number(number) => Some(number.to_string()),
+                _ => None,
+            };
+            let named = rename(&key)
+                .zip(text)
+                .and_then(|(new, text)| Some((new, trace.alias(source, &text)?)));
+            match named {
+                Some((new, name)) => (new.to_owned(), Value::String(name.to_owned())),
+                None => (key, value),
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,119 @@
+//! Hashes to names over a whole run: forked workers use hashes that only their parent's file declares.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::run::FileInfo;
+use crate::model::{SourceId, TraceBuilder};
+
+type Table = BTreeMap<String, Vec<String>>;
+
+/// The tables of a run.
+#[derive(Default)]
+pub(super) struct Hashes {
+    files: Table,
+    hosts: Table,
+    strings: Table,
+}
+
+/// What is known of the file hashes that one file uses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Resolved {
+    /// Declared by the file itself.
+    pub named: u64,
+    /// Used by its events.
+    pub used: u64,
+    /// Used, and not declared by the file itself.
+    pub not_in_file: u64,
+    /// Used, and declared by no file of the run.
+    pub not_in_run: u64,
+}
+
+impl Hashes {
+    /// Collects what all files declare.
+    pub fn of(files: &[FileInfo]) -> Self {
+        let mut all = Self::default();
+        for file in files {
+            merge(&mut all.files, &file.meta.files);
+            merge(&mut all.hosts, &file.meta.hosts);
+            merge(&mut all.strings, &file.meta.strings);
+        }
+        all
+    }
+
+    /// The name of a host.
+    pub fn host(&self, file: &FileInfo, hash: &str) -> Option<String> {
+        look_up(&file.meta.hosts, &self.hosts, hash)
+    }
+
+    /// A command or program.
+    pub fn string(&self, file: &FileInfo, hash: &str) -> Option<String> {
+        look_up(&file.meta.strings, &self.strings, hash)
+    }
+
+    /// A file or folder.
+    pub fn file(&self, file: &FileInfo, hash: &str) -> Option<String> {
+        look_up(&file.meta.files, &self.files, hash)
+    }
+
+    /// Counts the file hashes of one file.
+    pub fn resolved(&self, file: &FileInfo) -> Resolved {
+        let used: BTreeSet<&str> = file
+            .data
+            .chunks
+            .iter()
+            .flat_map(|c| c.file_hashes.iter().map(|(_, text)| text))
+            .collect();
+        let count = |table: &Table| used.iter().filter(|h| !table.contains_key(**h)).count() as u64;
+        Resolved {
+            named: file.meta.files.len() as u64,
+            used: used.len() as u64,
+            not_in_file: count(&file.meta.files),
+            not_in_run: count(&self.files),
+        }
+    }
+
+    /// Hands the names to the model: args are shown with them. What the whole run agrees on is stored once.
+    pub fn declare(&self, file: &FileInfo, source: SourceId, builder: &mut TraceBuilder) {
+        let own = &file.meta;
+        for (mine, run) in [
+            (&own.files, &self.files),
+            (&own.hosts, &self.hosts),
+            (&own.strings, &self.strings),
+        ] {
+            for (hash, names) in mine {
+                let all = run.get(hash).map_or(&[][..], Vec::as_slice);
+                builder.add_alias(None, hash, &join(all));
+                if all != names.as_slice() {
+                    builder.add_alias(Some(source), hash, &join(names));
+                }
+            }
+        }
+    }
+
+    /// Hashes of files that stand for several names in one file: old recorders wrote 16 bits.
+    pub fn ambiguous(file: &FileInfo) -> u64 {
+        file.meta.files.values().filter(|n| n.len() > 1).count() as u64
+    }
+}
+
+fn merge(all: &mut Table, more: &Table) {
+    for (hash, names) in more {
+        let known = all.entry(hash.clone()).or_default();
+        for name in names {
+            if !known.contains(name) {
+                known.push(name.clone());
+            }
+        }
+    }
+}
+
+/// The file's own declaration goes before the run's.
+fn look_up(own: &Table, run: &Table, hash: &str) -> Option<String> {
+    own.get(hash)
+        .or_else(|| run.get(hash))
+        .map(|names| join(names))
+}
+
+fn join(names: &[String]) -> String {
+    names.join(" or ")
+}

@@ -1,0 +1,167 @@
+//! The recorder's own records: hashes of hosts, files and commands, names, unit of time, start and end.
+
+use std::collections::BTreeMap;
+
+use super::chunk::text_of;
+use super::number::parse_int;
+use super::scan::{Record, Token, for_each_member};
+
+/// The start record of a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Start {
+    pub pid: String,
+    pub ppid: Option<String>,
+    pub version: Option<String>,
+    pub date: Option<String>,
+    /// Hashes, or the texts themselves.
+    pub command: Option<String>,
+    pub executable: Option<String>,
+    pub folder: Option<String>,
+}
+
+/// The end record of a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct End {
+    pub events: Option<i64>,
+    pub time_metric: Option<String>,
+}
+
+/// What metadata says.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Meta {
+    /// Records by name.
+    pub counts: BTreeMap<String, u64>,
+    /// Hash → texts, for files (FH), hosts (HH) and strings (SH).
+    pub files: BTreeMap<String, Vec<String>>,
+    pub hosts: BTreeMap<String, Vec<String>>,
+    pub strings: BTreeMap<String, Vec<String>>,
+    /// (pid, tid, name) of threads.
+    pub threads: Vec<(String, String, String)>,
+    /// (pid, name) of processes.
+    pub processes: Vec<(String, String)>,
+    /// (pid, key, value): `rank`, `core_affinity`.
+    pub facts: Vec<(String, String, String)>,
+    /// Custom values that name no time: `time_metric` and others.
+    pub custom: Vec<(String, String)>,
+    pub start: Option<Start>,
+    pub end: Option<End>,
+}
+
+impl Meta {
+    /// Takes a metadata record.
+    pub fn add(&mut self, record: &Record<'_>) {
+        let (mut name, mut value) = (Token::default(), Token::default());
+        for_each_member(record.args.unwrap_or(b"{}"), |key, token| match key {
+            b"name" => name = token,
+            b"value" => value = token,
+            _ => {}
+        });
+        let (name, value) = (text_of(name), text_of(value));
+        *self.counts.entry(text_of(record.name)).or_default() += 1;
+        let pid = || text_of(record.pid);
+        match record.name.bytes {
+            b"FH" => declare(&mut self.files, value, name),
+            b"HH" => declare(&mut self.hosts, value, name),
+            b"SH" => declare(&mut self.strings, value, name),
+            // Name and value are swapped by the recorder.
+            b"thread_name" => self.threads.push((pid(), text_of(record.tid), name)),
+            b"process_name" => self.processes.push((pid(), name)),
+            b"PR" => self.facts.push((pid(), name, value)),
+            b"CM" => self.custom.push((name, value)),
+            _ => {}
+        }
+    }
+
+    /// Takes a complete record of the recorder's own category.
+    pub fn own_event(&mut self, record: &Record<'_>) {
+        match record.name.bytes {
+            b"start" if self.start.is_none() => {
+                let mut start = Start {
+                    pid: text_of(record.pid),
+                    ..Start::default()
+                };
+                for_each_member(record.args.unwrap_or(b"{}"), |key, value| {
+                    let slot = match key {
+                        b"ppid" => &mut start.ppid,
+                        b"version" => &mut start.version,
+                        b"date" => &mut start.date,
+                        b"cmd_hash" => &mut start.command,
+                        b"exec_hash" => &mut start.executable,
+                        b"cwd" => &mut start.folder,
+                        _ => return,
+                    };
+                    *slot = (!value.is_missing()).then(|| text_of(value));
+                });
+                self.start = Some(start);
+            }
+            b"end" => self.end = Some(end_of(record)),
+            _ => {}
+        }
+    }
+
+    /// Adds what a later stretch of the same file says.
+    pub fn absorb(&mut self, other: Self) {
+        for (name, n) in other.counts {
+            *self.counts.entry(name).or_default() += n;
+        }
+        for (mine, theirs) in [
+            (&mut self.files, other.files),
+            (&mut self.hosts, other.hosts),
+            (&mut self.strings, other.strings),
+        ] {
+            for (hash, names) in theirs {
+                for name in names {
+                    declare(mine, hash.clone(), name);
+                }
+            }
+        }
+        self.threads.extend(other.threads);
+        self.processes.extend(other.processes);
+        self.facts.extend(other.facts);
+        self.custom.extend(other.custom);
+        if self.start.is_none() {
+            self.start = other.start;
+        }
+        if other.end.is_some() {
+            self.end = other.end;
+        }
+    }
+
+    /// Nanoseconds per tick: the custom record, else the configuration in the end record. `None` where neither says.
+    pub fn unit(&self) -> Option<i64> {
+        let custom = self.custom.iter().find(|(k, _)| k == "time_metric");
+        let ended = self.end.as_ref().and_then(|e| e.time_metric.as_deref());
+        match custom.map(|(_, v)| v.as_str()).or(ended)? {
+            "NS" => Some(1),
+            "US" => Some(1_000),
+            "MS" => Some(1_000_000),
+            "SEC" | "S" => Some(1_000_000_000),
+            _ => None,
+        }
+    }
+}
+
+fn declare(table: &mut BTreeMap<String, Vec<String>>, hash: String, name: String) {
+    let names = table.entry(hash).or_default();
+    if !names.contains(&name) {
+        names.push(name);
+    }
+}
+
+fn end_of(record: &Record<'_>) -> End {
+    let mut end = End::default();
+    for_each_member(record.args.unwrap_or(b"{}"), |key, value| {
+        if key == b"num_events" {
+            end.events = parse_int(value.bytes);
+        }
+    });
+    // `cfg` is an object inside.
+    let config = record
+        .args
+        .and_then(|args| serde_json::from_slice::<serde_json::Value>(args).ok());
+    end.time_metric = config
+        .as_ref()
+        .and_then(|args| args.get("cfg")?.get("time_metric")?.as_str())
+        .map(str::to_owned);
+    end
+}

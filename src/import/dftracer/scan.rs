@@ -1,0 +1,339 @@
+//! One line of a pfw file to the fields of a record.
+//!
+//! A hand-written scanner: it checks what it needs (strings, brackets, separators), keeps texts as they stand in the
+//! line, and repairs the one defect that recorders wrote, a comma before a closing bracket.
+
+/// A scalar as it stands in the line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Token<'a> {
+    /// Text without quotes; empty where there is none.
+    pub bytes: &'a [u8],
+    /// In quotes.
+    pub quoted: bool,
+    /// With backslashes inside.
+    pub escaped: bool,
+}
+
+impl Token<'_> {
+    /// True where the field is missing or null.
+    #[must_use]
+    pub fn is_missing(self) -> bool {
+        !self.quoted && (self.bytes.is_empty() || self.bytes == b"null")
+    }
+}
+
+/// The fields of a record that the timeline needs.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Record<'a> {
+    pub id: Token<'a>,
+    pub name: Token<'a>,
+    pub cat: Token<'a>,
+    pub pid: Token<'a>,
+    pub tid: Token<'a>,
+    pub ts: Token<'a>,
+    pub dur: Token<'a>,
+    pub ph: Token<'a>,
+    /// The args object, brackets included.
+    pub args: Option<&'a [u8]>,
+    /// The value of args.fhash.
+    pub fhash: Token<'a>,
+    /// A comma before a closing bracket was ignored.
+    pub repaired: bool,
+}
+
+/// The line is no JSON object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Unreadable;
+
+/// Reads a line.
+///
+/// # Errors
+/// When it is no JSON object, even after ignoring commas before closing brackets.
+pub(super) fn scan(line: &[u8]) -> Result<Record<'_>, Unreadable> {
+    let mut cursor = Cursor { line, at: 0 };
+    let mut record = Record::default();
+    cursor.expect(b'{')?;
+    let mut repaired = false;
+    cursor.members(&mut repaired, |cursor, key, repaired| {
+        // The length decides first: most keys differ there.
+        match key {
+            b"id" => record.id = cursor.value(repaired)?,
+            b"name" => record.name = cursor.value(repaired)?,
+            b"cat" => record.cat = cursor.value(repaired)?,
+            b"pid" => record.pid = cursor.value(repaired)?,
+            b"tid" => record.tid = cursor.value(repaired)?,
+            b"ts" => record.ts = cursor.value(repaired)?,
+            b"dur" => record.dur = cursor.value(repaired)?,
+            b"ph" => record.ph = cursor.value(repaired)?,
+            b"args" if cursor.peek() == Some(b'{') => {
+                let start = cursor.at;
+                cursor.at += 1;
+                cursor.members(repaired, |cursor, key, repaired| {
+                    let value = cursor.value(repaired)?;
+                    if key == b"fhash" {
+                        record.fhash = value;
+                    }
+                    Ok(())
+                })?;
+                record.args = Some(&line[start..cursor.at]);
+            }
+            _ => {
+                cursor.value(repaired)?;
+            }
+        }
+        Ok(())
+    })?;
+    record.repaired = repaired;
+    let rest = &line[cursor.at..];
+    if rest
+        .iter()
+        .all(|b| matches!(b, b' ' | b'\t' | b'\r' | 0 | b',' | b']'))
+    {
+        Ok(record)
+    } else {
+        Err(Unreadable)
+    }
+}
+
+/// The members of an args object that [`scan`] has passed; stops quietly where it cannot go on.
+pub(super) fn for_each_member<'a>(object: &'a [u8], mut f: impl FnMut(&'a [u8], Token<'a>)) {
+    let mut cursor = Cursor {
+        line: object,
+        at: 1,
+    };
+    let result = cursor.members(&mut false, |cursor, key, repaired| {
+        let value = cursor.value(repaired)?;
+        f(key, value);
+        Ok(())
+    });
+    // It was scanned before; members in front of a defect have been handed over.
+    let _ = result;
+}
+
+struct Cursor<'a> {
+    line: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    #[inline]
+    fn peek(&self) -> Option<u8> {
+        self.line.get(self.at).copied()
+    }
+
+    #[inline]
+    fn blanks(&mut self) {
+        while let Some(b' ' | b'\t' | b'\r' | b'\n') = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    #[inline]
+    fn expect(&mut self, byte: u8) -> Result<(), Unreadable> {
+        self.blanks();
+        if self.peek() == Some(byte) {
+            self.at += 1;
+            Ok(())
+        } else {
+            Err(Unreadable)
+        }
+    }
+
+    /// Members of an object, from behind its opening bracket to behind its closing one.
+    #[inline]
+    fn members(
+        &mut self,
+        repaired: &mut bool,
+        mut member: impl FnMut(&mut Self, &'a [u8], &mut bool) -> Result<(), Unreadable>,
+    ) -> Result<(), Unreadable> {
+        self.blanks();
+        if self.peek() == Some(b'}') {
+            self.at += 1;
+            return Ok(());
+        }
+        loop {
+            self.blanks();
+            match self.peek() {
+                Some(b'"') => {}
+                // Behind a comma.
+                Some(b'}') => {
+                    *repaired = true;
+                    self.at += 1;
+                    return Ok(());
+                }
+                _ => return Err(Unreadable),
+            }
+            let key = self.string()?;
+            self.expect(b':')?;
+            self.blanks();
+            member(self, key.bytes, repaired)?;
+            self.blanks();
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b'}') => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                _ => return Err(Unreadable),
+            }
+        }
+    }
+
+    /// A string at its opening quote.
+    #[inline]
+    fn string(&mut self) -> Result<Token<'a>, Unreadable> {
+        let start = self.at + 1;
+        let mut at = start;
+        let mut escaped = false;
+        loop {
+            let rest = self.line.get(at..).ok_or(Unreadable)?;
+            let next = rest
+                .iter()
+                .position(|&b| b == b'"' || b == b'\\')
+                .ok_or(Unreadable)?;
+            at += next;
+            if self.line[at] == b'"' {
+                break;
+            }
+            escaped = true;
+            at += 2;
+        }
+        self.at = at + 1;
+        Ok(Token {
+            bytes: &self.line[start..at],
+            quoted: true,
+            escaped,
+        })
+    }
+
+    /// Any value; containers are passed over.
+    #[inline]
+    fn value(&mut self, repaired: &mut bool) -> Result<Token<'a>, Unreadable> {
+        match self.peek() {
+            Some(b'"') => self.string(),
+            Some(b'{' | b'[') => {
+                self.container(repaired)?;
+                Ok(Token::default())
+            }
+            _ => self.bare(),
+        }
+    }
+
+    /// A number, or a word such as null.
+    #[inline]
+    fn bare(&mut self) -> Result<Token<'a>, Unreadable> {
+        let rest = &self.line[self.at.min(self.line.len())..];
+        let len = rest
+            .iter()
+            .position(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'+')))
+            .unwrap_or(rest.len());
+        if len == 0 {
+            return Err(Unreadable);
+        }
+        self.at += len;
+        Ok(Token {
+            bytes: &rest[..len],
+            quoted: false,
+            escaped: false,
+        })
+    }
+
+    /// A list or object inside a value, of any depth without recursion.
+    fn container(&mut self, repaired: &mut bool) -> Result<(), Unreadable> {
+        let mut open: Vec<u8> = Vec::new();
+        let mut comma = false;
+        loop {
+            self.blanks();
+            let byte = self.peek().ok_or(Unreadable)?;
+            match byte {
+                b'"' => {
+                    self.string()?;
+                }
+                b'{' | b'[' => {
+                    open.push(byte);
+                    self.at += 1;
+                }
+                b'}' | b']' => {
+                    // `{` and `}`, `[` and `]` are two apart in ASCII.
+                    if open.pop() != Some(byte - 2) {
+                        return Err(Unreadable);
+                    }
+                    *repaired |= comma;
+                    self.at += 1;
+                }
+                b',' | b':' => self.at += 1,
+                _ => {
+                    self.bare()?;
+                }
+            }
+            comma = byte == b',';
+            if open.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_found_whatever_their_order_and_spacing() {
+        let line = br#"{ "ts" : 5, "args": {"a": [1, {"fhash": 3}], "fhash":"ab"} ,"x":null, "name":"a\"b","ph":1}, "#;
+        let r = scan(line).expect("readable");
+        assert_eq!(r.ts.bytes, b"5");
+        assert_eq!(r.fhash.bytes, b"ab");
+        assert_eq!(
+            r.args,
+            Some(&br#"{"a": [1, {"fhash": 3}], "fhash":"ab"}"#[..])
+        );
+        assert!(r.name.escaped && !r.repaired && r.cat.is_missing());
+        assert_eq!(
+            r.ph,
+            Token {
+                bytes: b"1",
+                quoted: false,
+                escaped: false
+            }
+        );
+    }
+
+    #[test]
+    fn a_comma_before_a_bracket_is_repaired() {
+        for line in [
+            r#"{"args":{"step":1,}}"#,
+            r#"{"args":{},}"#,
+            r#"{"args":{"a":[1,]}}"#,
+            r#"{"x":{"a":1,}}"#,
+        ] {
+            assert!(scan(line.as_bytes()).expect("readable").repaired, "{line}");
+        }
+        assert!(!scan(b"{}").expect("readable").repaired);
+    }
+
+    #[test]
+    fn broken_lines_are_refused() {
+        for line in [
+            "",
+            "{",
+            "}",
+            "[]",
+            "5",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{\"a\":1",
+            "{\"a\":1}x",
+            "{\"a\" 1}",
+            "{\"a\":\"x}",
+            "{\"a\":[1}",
+            "{\"a\":1 \"b\":2}",
+            "{,}",
+            "{\"a\":\"\\",
+            "{\"args\":{\"a\":1}",
+            "{\"a\":1}{\"a\":1}",
+        ] {
+            assert_eq!(scan(line.as_bytes()).err(), Some(Unreadable), "{line}");
+        }
+    }
+}
