@@ -145,6 +145,8 @@ pub struct Document {
     pub rows: Rows,
     /// What happened while it was read.
     pub report: ImportReport,
+    /// A bundled sample: not for the Recent list.
+    pub is_sample: bool,
     /// How long opening took, s.
     pub seconds: f64,
     /// Time against pixels.
@@ -238,6 +240,7 @@ impl Document {
             tab: Tab::Verdict,
             stats: Stats::default(),
             report,
+            is_sample: false,
             seconds: 0.0,
             swatches,
             rows: Rows::new(Arc::clone(&tree), &row_state),

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::document::Document;
 use super::settings;
+use crate::samples::SAMPLES;
 use crate::import::{self, ErrorKind, LoadError, OpenOptions, Phase, Progress};
 
 /// How long the rate of reading is averaged over.
@@ -20,6 +21,8 @@ const RATE_WINDOW: Duration = Duration::from_secs(2);
 pub struct Request {
     /// Files and folders, opened as one trace.
     pub paths: Vec<PathBuf>,
+    /// A bundled sample instead of paths, by its place in [`SAMPLES`].
+    pub sample: Option<usize>,
     /// Open even if memory may not suffice.
     pub anyway: bool,
     /// How long the opening waits at its start: lets tests see and cancel it.
@@ -110,6 +113,15 @@ impl Loading {
         self.progress.cancel();
     }
 
+    /// What is opened, in short.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self.request.sample.and_then(|i| SAMPLES.get(i)) {
+            Some(sample) => sample.title.to_owned(),
+            None => super::welcome::recent_text(&self.request.paths).0,
+        }
+    }
+
     /// The first path.
     #[must_use]
     pub fn path(&self) -> PathBuf {
@@ -150,23 +162,33 @@ fn open(request: &Request, progress: &Progress) -> Outcome {
     while begun.elapsed() < request.delay && !progress.is_cancelled() {
         std::thread::sleep(Duration::from_millis(5));
     }
+    let paths = match request.sample.and_then(|i| SAMPLES.get(i)) {
+        None => request.paths.clone(),
+        Some(sample) => match sample.unpack() {
+            Ok(path) => vec![path],
+            Err(error) => {
+                return Outcome::Failed(LoadError::io(sample.name.as_ref(), &error));
+            }
+        },
+    };
     let options = OpenOptions {
         force: request.anyway,
         ..OpenOptions::default()
     };
-    let loaded = match import::open(&request.paths, &options, progress) {
+    let loaded = match import::open(&paths, &options, progress) {
         Ok(loaded) => loaded,
         Err(error) => return Outcome::Failed(error),
     };
     progress.set_phase(Phase::Analysing);
-    let key = settings::content_key(&request.paths);
-    match Document::new(request.paths.clone(), key, loaded, progress) {
+    let key = settings::content_key(&paths);
+    match Document::new(paths.clone(), key, loaded, progress) {
         Ok(mut document) => {
             document.seconds = begun.elapsed().as_secs_f64();
+            document.is_sample = request.sample.is_some();
             Outcome::Opened(Box::new(document))
         }
         Err(_cancelled) => {
-            let path = request.paths.first().cloned().unwrap_or_default();
+            let path = paths.first().cloned().unwrap_or_default();
             Outcome::Failed(LoadError::cancelled(&path))
         }
     }

@@ -20,7 +20,7 @@ pub fn loading_ui(ui: &Ui, state: &mut AppState, actions: &mut Actions) {
     };
     ui.ctx().request_repaint_after_secs(TICK);
     let now = loading.snapshot();
-    let (name, _) = super::welcome::recent_text(&loading.request.paths);
+    let name = loading.name();
     if now.elapsed < QUIET {
         return;
     }

@@ -26,7 +26,6 @@ mod navigate;
 mod overview;
 mod panels;
 mod picker;
-mod samples;
 mod search;
 mod settings;
 mod snap;

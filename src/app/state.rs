@@ -187,7 +187,7 @@ impl AppState {
 
     /// Starts opening; what is open stays until that is done.
     pub fn open(&mut self, ctx: &Context, request: Request) {
-        if request.paths.is_empty() {
+        if request.paths.is_empty() && request.sample.is_none() {
             return;
         }
         if let Some(running) = self.loading.take() {
@@ -220,7 +220,9 @@ impl AppState {
     /// Makes a trace the open one, as it was looked at last time.
     fn show(&mut self, ctx: &Context, mut doc: Document) {
         self.remember();
-        self.settings.add_recent(&doc.paths);
+        if !doc.is_sample {
+            self.settings.add_recent(&doc.paths);
+        }
         self.check_recent();
         if let Some(memory) = self.settings.trace(&doc.key) {
             recall(&mut doc, memory);

@@ -5,9 +5,9 @@ use egui::{Align, Button, Layout, RichText, Ui, WidgetInfo, accesskit::Role, vec
 use super::action::{Action, Actions};
 use super::command::Command;
 use super::load::Request;
-use super::samples;
 use super::state::AppState;
 use super::welcome::recent_text;
+use crate::samples::SAMPLES;
 use crate::time::format_count;
 
 /// Height of the line, points.
@@ -75,18 +75,18 @@ fn files_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
             }
         });
     }
-    let found = samples::available();
-    if !found.is_empty() {
-        ui.menu_button("Samples ⏷", |ui| {
-            ui.set_min_width(280.0);
-            for sample in found {
-                if ui.button(sample.title).on_hover_text(sample.line).clicked() {
-                    actions.push(open(&[sample.path]));
-                    ui.close();
-                }
+    ui.menu_button("Samples ⏷", |ui| {
+        ui.set_min_width(280.0);
+        for (i, sample) in SAMPLES.iter().enumerate() {
+            if ui.button(sample.title).on_hover_text(sample.line).clicked() {
+                actions.push(Action::Open(Request {
+                    sample: Some(i),
+                    ..Request::default()
+                }));
+                ui.close();
             }
-        });
-    }
+        }
+    });
 }
 
 fn open(paths: &[std::path::PathBuf]) -> Action {

@@ -7,8 +7,8 @@ use egui::{Align, Layout, RichText, Sense, Stroke, Ui, WidgetInfo, accesskit::Ro
 use super::action::{Action, Actions};
 use super::command::Command;
 use super::load::Request;
-use super::samples;
 use super::state::AppState;
+use crate::samples::SAMPLES;
 
 /// Width of the column in the middle.
 const WIDTH: f32 = 560.0;
@@ -76,15 +76,11 @@ fn heading(ui: &mut Ui, state: &AppState, text: &str) {
 }
 
 fn samples_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
-    let found = samples::available();
-    if found.is_empty() {
-        return;
-    }
     heading(ui, state, "Samples");
-    for sample in found {
+    for (i, sample) in SAMPLES.iter().enumerate() {
         if line_ui(ui, state, sample.title, sample.line, true) {
             actions.push(Action::Open(Request {
-                paths: vec![sample.path],
+                sample: Some(i),
                 ..Request::default()
             }));
         }
