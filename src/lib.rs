@@ -14,3 +14,4 @@ pub mod import;
 pub mod model;
 pub mod samples;
 pub mod time;
+pub mod view;
