@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::command::Command;
 use super::document::{Gesture, Menu, Tab};
 use super::load::Request;
+use super::panels::Question;
 use super::settings::ExportChoice;
 use crate::model::{NameId, SpanId};
 use crate::time::TimeRange;
@@ -38,6 +39,8 @@ pub enum Action {
     ViewRange(TimeRange),
     /// Another window at once, without animation (drags and wheels).
     SetWindow(Window),
+    /// Another window, animated.
+    GoTo(Window),
     /// Scroll the lanes to this offset, points.
     ScrollTo(f32),
     /// Scroll the pinned lanes to this offset, points.
@@ -68,6 +71,14 @@ pub enum Action {
     OnlySwatch(Swatch),
     /// Put text on the clipboard and say so.
     CopyText(String, &'static str),
+    /// Copy the open table.
+    CopyTable,
+    /// Select a range and bring it into view without filling the view with it.
+    ShowRange(TimeRange),
+    /// The verdict is about the selection.
+    JudgeSelection(bool),
+    /// Ask the What-if tab.
+    Ask(Question),
     /// Keep export options.
     RememberExport(ExportChoice),
     /// Say something for a few seconds.

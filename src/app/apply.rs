@@ -71,7 +71,18 @@ impl AppState {
                 self.view_range(range, 0.1);
             }
             Action::ViewRange(range) => self.view_range(range, 0.1),
+            Action::ShowRange(range) => {
+                self.select_range(Some(range));
+                navigate::bring_into_view(self, range);
+            }
             Action::SetWindow(window) => self.jump_to(window),
+            Action::GoTo(window) => self.go_to(window),
+            Action::CopyTable => {
+                if let Some(text) = panels::copy_table(self) {
+                    ctx.copy_text(text);
+                    self.say("Table copied".to_owned());
+                }
+            }
             Action::SearchFor(text) => self.search_for(ctx, text),
             Action::ShowTab(tab) => self.show_tab(tab),
             other => self.apply_to_rows(ctx, other),
@@ -107,6 +118,8 @@ impl AppState {
             Action::OnlySwatch(swatch) => {
                 doc.only = (doc.only != Some(swatch)).then_some(swatch);
             }
+            Action::JudgeSelection(on) => doc.judge_selection = on,
+            Action::Ask(question) => doc.question = question,
             Action::Scope(rank) => doc.scope = rank,
             _ => {}
         }

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use super::panels::Jobs;
+use super::panels::{Jobs, Question, Shown};
 use super::search::Search;
 use super::table::TableState;
 use super::walk::Walk;
 use crate::analysis::{Analysis, Cancelled, Options, Rules};
-use crate::import::{ImportReport, Loaded, Progress};
+use crate::import::{ArgsReader, ImportReport, Loaded, Progress};
 use crate::model::{SpanId, Trace};
 use crate::time::{TimeRange, format_count};
 use crate::view::{
@@ -181,6 +181,14 @@ pub struct Document {
     pub only: Option<Swatch>,
     /// Index in [`Analysis::ranks`] of the rank that tables are about; `None` = all.
     pub scope: Option<usize>,
+    /// Reads args of spans; used on the inspector's thread only.
+    pub args: Arc<Mutex<ArgsReader>>,
+    /// The verdict is about the selection, not the whole trace.
+    pub judge_selection: bool,
+    /// What the What-if tab is asked.
+    pub question: Question,
+    /// Figures of the selection.
+    pub shown: Shown,
     /// Work beside the UI thread.
     pub jobs: Jobs,
     /// Order and units of the tables.
@@ -235,6 +243,10 @@ impl Document {
             walk: Walk::new(&analysis),
             only: None,
             scope: None,
+            args: Arc::default(),
+            judge_selection: false,
+            question: Question::default(),
+            shown: Shown::default(),
             jobs: Jobs::default(),
             tables: BTreeMap::new(),
             tab: Tab::Verdict,

@@ -191,7 +191,7 @@ pub fn reveal_span(state: &mut AppState, span: SpanId) {
 }
 
 /// Centres a range; changes the scale only where it would be too small to see or too large to show.
-fn bring_into_view(state: &mut AppState, range: TimeRange) {
+pub fn bring_into_view(state: &mut AppState, range: TimeRange) {
     let Some(doc) = &state.doc else {
         return;
     };

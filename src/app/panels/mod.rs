@@ -22,6 +22,10 @@ mod waits;
 mod whatif;
 mod workers;
 
+pub use selection::Shown;
+pub use whatif::Question;
+use syncs::by_phase;
+
 /// Width of the panel about the selected span, points.
 const INSPECTOR: f32 = 280.0;
 
