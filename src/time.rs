@@ -200,9 +200,10 @@ pub fn parse_ns(text: &str) -> Result<i64, ParseTimeError> {
     };
     let number = number.replace('_', "");
     let negative = number.starts_with('-');
-    let number = number.trim_start_matches(['-', '+']);
+    let number = number.strip_prefix(['-', '+']).unwrap_or(&number);
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    if (whole.is_empty() && fraction.is_empty()) || fraction.contains(['.', '-', '+']) {
+    let digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
+    if (whole.is_empty() && fraction.is_empty()) || !digits(whole) || !digits(fraction) {
         return Err(fail());
     }
     let scale = i128::from(unit.ns());
