@@ -25,7 +25,7 @@ pub fn nodes(ui: &Ui, doc: &Document, scene: &Scene<'_>, canvas: &Response) {
         WidgetInfo::labeled(Role::Canvas, true, text)
     });
     for lane in &scene.list.lanes {
-        let id = Id::new(("lane node", lane.node.0));
+        let id = Id::unique(("lane node", lane.node.0));
         let rect = scene.to_window(lane.rect);
         let note = ui.interact(rect, id, Sense::empty());
         note.widget_info(|| WidgetInfo::labeled(Role::Label, true, &lane.text));
@@ -43,7 +43,7 @@ fn waits(ui: &Ui, doc: &Document, scene: &Scene<'_>) {
     });
     for (i, (rect, w)) in shown.take(MAX_WAITS).enumerate() {
         let wait = &doc.analysis.waits()[w];
-        let node = ui.interact(scene.to_window(*rect), Id::new(("wait node", i)), Sense::empty());
+        let node = ui.interact(scene.to_window(*rect), Id::unique(("wait node", i)), Sense::empty());
         node.widget_info(|| {
             let exposed = match wait.exposed {
                 0 => String::new(),
@@ -62,7 +62,7 @@ fn announce(ui: &Ui, doc: &Document, scene: &Scene<'_>, span: crate::model::Span
     let rect = mark.map_or(egui::Rect::from_min_size(scene.rect.min, egui::Vec2::ZERO), |m| {
         scene.to_window(m.rect)
     });
-    let id = Id::new("selected span node");
+    let id = Id::unique("selected span node");
     let node = ui.interact(rect, id, Sense::empty());
     let text = format!(
         "selected span {}, {}, starts at {}",

@@ -31,7 +31,7 @@ const BAR: f32 = 8.0;
 /// Id of the canvas, to give it the focus.
 #[must_use]
 pub fn canvas_id() -> Id {
-    Id::new("timeline canvas")
+    Id::unique("timeline canvas")
 }
 
 /// Draws the timeline into what is left of `ui`.
@@ -44,22 +44,24 @@ pub fn canvas_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
         return;
     };
     doc.viewport.set_width(canvas.width());
+    doc.canvas = [canvas.left(), canvas.top(), canvas.right(), canvas.bottom()];
     ui.advance_cursor_after_rect(rect);
     let response = ui.interact(canvas, canvas_id(), Sense::click_and_drag());
     let headers = Rect::from_min_max(rect.min, pos2(canvas.left(), rect.bottom()));
-    let tree = ui.interact(headers, Id::new("timeline lanes"), Sense::click());
+    let tree = ui.interact(headers, Id::unique("timeline lanes"), Sense::click());
     request_links(ui, doc);
     let list = lay_out(ui, state, rect.size());
-    paint::paint(&ui.painter_at(rect), rect.min, &list);
-    let Some(doc) = &mut state.doc else {
+    paint::paint(&list, &ui.painter_at(rect), rect.min);
+    if let Some(doc) = &mut state.doc {
+        doc.stats = list.stats;
+        doc.lanes_height = list.areas.lanes.height();
+        let most = (doc.rows.height() - doc.lanes_height + 8.0).max(0.0);
+        doc.scroll = doc.scroll.clamp(0.0, most);
+    }
+    let Some(doc) = &state.doc else {
         return;
     };
-    doc.stats = list.stats;
-    doc.lanes_height = list.areas.lanes.height();
-    let most = (doc.rows.height() - doc.lanes_height + 8.0).max(0.0);
-    doc.scroll = doc.scroll.clamp(0.0, most);
     let scene = Scene { rect, list: &list };
-    let doc = &*doc;
     let pointer = scene.pointer(doc, ui);
     scene.gestures(ui, state, doc, &response, actions);
     scene.wheel(ui, state, doc, &response, actions);
@@ -573,7 +575,7 @@ fn scroll_bar_ui(ui: &Ui, doc: &Document, scene: &Scene<'_>, actions: &mut Actio
     let most = content - area.height();
     let top = bar.top() + free * (doc.scroll / most).clamp(0.0, 1.0);
     let handle = Rect::from_min_size(pos2(bar.left() + 1.0, top), vec2(BAR - 2.0, handle_height));
-    let response = ui.interact(bar, Id::new("lanes scroll bar"), Sense::click_and_drag());
+    let response = ui.interact(bar, Id::unique("lanes scroll bar"), Sense::click_and_drag());
     response.widget_info(|| WidgetInfo::labeled(Role::ScrollBar, true, "Scroll lanes"));
     let strength = if response.hovered() || response.dragged() { 0.6 } else { 0.3 };
     let fill = ui.visuals().text_color().gamma_multiply(strength);
@@ -593,7 +595,7 @@ fn scroll_bar_ui(ui: &Ui, doc: &Document, scene: &Scene<'_>, actions: &mut Actio
 fn splitter_ui(ui: &Ui, rect: Rect, width: f32, actions: &mut Actions) {
     let x = rect.left() + width;
     let grip = Rect::from_x_y_ranges(x - 3.0..=x + 2.0, rect.y_range());
-    let response = ui.interact(grip, Id::new("lane tree width"), Sense::drag());
+    let response = ui.interact(grip, Id::unique("lane tree width"), Sense::drag());
     if response.hovered() || response.dragged() {
         ui.ctx().set_cursor_icon(CursorIcon::ResizeHorizontal);
         let color = ui.visuals().selection.stroke.color;

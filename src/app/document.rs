@@ -163,6 +163,8 @@ pub struct Document {
     pub band_scroll: f32,
     /// Height of the part of the window that lanes scroll in, points.
     pub lanes_height: f32,
+    /// Where the canvas was drawn last, points: left, top, right, bottom.
+    pub canvas: [f32; 4],
     /// A drag that goes on.
     pub gesture: Gesture,
     /// What the open context menu is about.
@@ -234,6 +236,7 @@ impl Document {
             pinned_scroll: 0.0,
             band_scroll: 0.0,
             lanes_height: 400.0,
+            canvas: [0.0; 4],
             gesture: Gesture::None,
             menu: None,
             range: None,

@@ -38,7 +38,7 @@ pub fn tooltip_ui(ui: &Ui, state: &AppState, scene: &Scene<'_>, canvas: &Respons
         ui.ctx().request_repaint_after(left);
         return;
     }
-    let id = egui::Id::new("timeline tooltip");
+    let id = egui::Id::unique("timeline tooltip");
     let anchor = egui::PopupAnchor::Pointer;
     egui::Tooltip::always_open(ui.ctx().clone(), ui.layer_id(), id, anchor)
         .gap(14.0)

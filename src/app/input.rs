@@ -80,22 +80,11 @@ fn allowed(state: &AppState, command: Command) -> bool {
 
 /// Opens what is dropped on the window.
 pub fn drops(ctx: &Context, state: &mut AppState, actions: &mut Actions) {
-    let (hovers, dropped) = ctx.input(|i| {
-        let paths: Vec<Option<PathBuf>> =
-            i.raw.dropped_files.iter().map(|f| f.path.clone()).collect();
+    let (hovers, paths) = ctx.input(|i| {
+        let paths: Vec<PathBuf> = i.raw.dropped_files.iter().map(|f| f.path().to_owned()).collect();
         (!i.raw.hovered_files.is_empty(), paths)
     });
     state.drop_hovers = hovers;
-    if dropped.is_empty() {
-        return;
-    }
-    let paths: Vec<PathBuf> = dropped.iter().flatten().cloned().collect();
-    if paths.len() < dropped.len() {
-        actions.push(Action::Fail(
-            "Something was dropped that is not a file on this computer.".to_owned(),
-            "Save it first, then open the file.".to_owned(),
-        ));
-    }
     if !paths.is_empty() {
         actions.push(Action::CloseDialog);
         actions.push(Action::Open(Request {

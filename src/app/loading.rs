@@ -24,7 +24,7 @@ pub fn loading_ui(ui: &Ui, state: &mut AppState, actions: &mut Actions) {
     if now.elapsed < QUIET {
         return;
     }
-    Area::new(Id::new("loading"))
+    Area::new(Id::unique("loading"))
         .order(Order::Foreground)
         .anchor(Align2::CENTER_CENTER, vec2(0.0, -40.0))
         .show(ui.ctx(), |ui| {
@@ -85,7 +85,7 @@ pub fn toasts_ui(ui: &Ui, state: &AppState) {
     if state.toasts.is_empty() {
         return;
     }
-    Area::new(Id::new("messages"))
+    Area::new(Id::unique("messages"))
         .order(Order::Tooltip)
         .interactable(false)
         .anchor(Align2::CENTER_BOTTOM, vec2(0.0, -34.0))
@@ -103,7 +103,7 @@ pub fn drop_hint_ui(ui: &Ui, state: &AppState) {
     if !state.drop_hovers {
         return;
     }
-    let layer = egui::LayerId::new(Order::Foreground, Id::new("drop hint"));
+    let layer = egui::LayerId::new(Order::Foreground, Id::unique("drop hint"));
     let painter = ui.ctx().layer_painter(layer);
     let rect = ui.ctx().content_rect();
     painter.rect_filled(rect, 0.0, state.look.select.gamma_multiply(0.18));

@@ -28,6 +28,8 @@ pub struct Look {
     pub warning: Color32,
     /// The selection.
     pub select: Color32,
+    /// The one button that matters; its text is white.
+    pub primary: Color32,
 }
 
 /// A colour of the view for egui.
@@ -50,6 +52,7 @@ impl Look {
             weak: color(theme.weak),
             warning: color(theme.warning),
             select: color(theme.select),
+            primary: color(theme.swatch(Swatch::Cpu)),
             theme,
         }
     }

@@ -127,7 +127,7 @@ impl App {
             ctx.request_repaint();
         }
         self.state.save_soon(&ctx);
-        self.dump.write(&self.state);
+        self.dump.write(&mut self.state);
     }
 
     fn window_ui(&mut self, ui: &mut Ui, actions: &mut action::Actions) {

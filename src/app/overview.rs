@@ -45,8 +45,8 @@ pub fn overview_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
         view: &doc.viewport,
         hits: doc.search.is_active().then(|| doc.search.by_id.as_slice()),
     });
-    paint::paint(&ui.painter_at(strip), strip.min, &list);
-    let response = ui.interact(strip, Id::new("overview"), Sense::click_and_drag());
+    paint::paint(&list, &ui.painter_at(strip), strip.min);
+    let response = ui.interact(strip, Id::unique("overview"), Sense::click_and_drag());
     response.widget_info(|| {
         WidgetInfo::labeled(Role::Canvas, true, "Overview of the whole trace; drag to move the view")
     });

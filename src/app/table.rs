@@ -298,7 +298,7 @@ fn header_ui(ui: &mut Ui, table: &dyn Table, state: &mut TableState, edges: &[(f
     let font = FontId::proportional(11.5);
     for (i, column) in table.columns().iter().enumerate() {
         let cell = cell_rect(rect, edges[i]);
-        let id = ui.id().with(("head", i));
+        let id = ui.scope_id().with(("head", i));
         let response = ui.interact(cell, id, Sense::click());
         response.widget_info(|| {
             WidgetInfo::labeled(Role::Button, true, format!("Sort by {}", column.title))
@@ -338,7 +338,7 @@ fn row_ui(
 ) -> bool {
     let sense = if table.clickable() { Sense::click() } else { Sense::hover() };
     let (rect, _) = ui.allocate_exact_size(vec2(width, ROW), Sense::hover());
-    let response = ui.interact(rect, ui.id().with(("row", row)), sense);
+    let response = ui.interact(rect, ui.scope_id().with(("row", row)), sense);
     let visuals = ui.visuals();
     let fill = if table.is_selected(row) {
         visuals.selection.bg_fill.gamma_multiply(0.6)

@@ -138,7 +138,7 @@ fn search_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions, wide: boo
 /// The search box, to give it the focus.
 #[must_use]
 pub fn search_id() -> egui::Id {
-    egui::Id::new("search box")
+    egui::Id::unique("search box")
 }
 
 fn waits_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {

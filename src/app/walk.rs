@@ -52,6 +52,12 @@ impl Walk {
         Some(self.waits[self.at?])
     }
 
+    /// Its number among the exposed ones, from 1.
+    #[must_use]
+    pub fn position(&self) -> Option<usize> {
+        Some(self.at? + 1)
+    }
+
     /// Makes a wait the current one; none where it is not exposed.
     pub fn set(&mut self, wait: usize) {
         self.at = self.waits.iter().position(|&w| w == wait);

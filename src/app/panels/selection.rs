@@ -272,9 +272,15 @@ pub fn with_table<R>(
     Some(use_it(&table, doc.shown.stamp))
 }
 
-/// All figures, times in nanoseconds.
+/// All figures as JSON text, times in nanoseconds.
 #[must_use]
 pub fn json(doc: &mut Document) -> Option<String> {
+    serde_json::to_string_pretty(&value(doc)?).ok()
+}
+
+/// All figures, times in nanoseconds.
+#[must_use]
+pub fn value(doc: &mut Document) -> Option<serde_json::Value> {
     refresh(doc);
     let selection = doc.shown.selection.as_ref()?;
     let known = percentiles(doc);
@@ -311,7 +317,7 @@ pub fn json(doc: &mut Document) -> Option<String> {
             })
         })
         .collect();
-    let value = json!({
+    Some(json!({
         "start_ns": selection.window.start,
         "end_ns": selection.window.end,
         "steps": selection.steps,
@@ -322,8 +328,7 @@ pub fn json(doc: &mut Document) -> Option<String> {
         "wait_not_recorded_ns": selection.wait.not_recorded,
         "gpus": gpus,
         "layers": layers,
-    });
-    serde_json::to_string_pretty(&value).ok()
+    }))
 }
 
 fn is_gpu(class: LayerClass) -> bool {
