@@ -106,7 +106,7 @@ pub enum Item {
         color: Rgba,
         /// Line width across, points.
         line: f32,
-        /// Distance of the lines along x, points.
+        /// Distance of the lines across, points.
         pitch: f32,
     },
     /// A row of dots along the middle of a rectangle.

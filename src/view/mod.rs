@@ -21,8 +21,9 @@ pub use draw::{
 pub use geom::{Point, Rect, Rgba, Size};
 pub use history::{GESTURE_MS, History, MAX_ENTRIES};
 pub use layout::{
-    BETWEEN, LayoutInput, Links, MAX_LABELS, Metrics, Options, OverviewInput, RULER, STEPS, Scroll,
-    areas, band_content_height, layout, overview, overview_viewport, window_edges,
+    BETWEEN, LEGEND, LayoutInput, Links, MAX_LABELS, Metrics, Options, OverviewInput, RULER, STEPS,
+    Scroll, TITLE, areas, band_content_height, layout, legend, overview, overview_viewport, title,
+    window_edges,
 };
 pub use lod::{Intervals, Leaf, Lod, Part, Piece, RankTrees, SubRow, Tree, WaitRow};
 pub use rows::{

@@ -10,6 +10,7 @@
 
 mod arrows;
 mod band;
+mod caption;
 mod ctx;
 mod headers;
 mod labels;
@@ -23,6 +24,7 @@ mod style;
 mod tails;
 mod waits;
 
+pub use caption::{LEGEND, TITLE, legend, title};
 pub use links::{BETWEEN, Links};
 pub use overview::{OverviewInput, overview, overview_viewport, window_edges};
 pub use ruler::{RULER, STEPS};
