@@ -363,6 +363,11 @@ fn note_anomalies(trace: &Trace, report: &mut ImportReport) {
             "Spans of one lane overlap partly: they are drawn on rows of their own.",
         ),
         (
+            "crowded_rows",
+            NoticeKind::Info,
+            "More than 65,535 spans of one lane are open at once: the rest are drawn on its last row.",
+        ),
+        (
             "negative_dur",
             NoticeKind::Repaired,
             "Spans had a negative duration: it was set to 0.",
