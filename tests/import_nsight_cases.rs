@@ -1,9 +1,14 @@
 //! Nsight exports made for one case each: every generation in miniature, joins, odd values, damage, ways of opening.
 
 mod common;
+#[path = "support/nsight_made.rs"]
+mod made;
 #[path = "support/nsight_oracle.rs"]
 #[expect(dead_code, reason = "comparing with files is for the other test")]
 mod oracle;
+#[path = "../examples/support/mod.rs"]
+#[expect(dead_code, reason = "the simulation can write other formats too")]
+mod simulation;
 #[path = "support/nsight_tiny.rs"]
 mod tiny;
 
@@ -729,6 +734,152 @@ fn progress_ends_at_the_size_of_the_file() {
     let bytes = std::fs::metadata(&path).expect("there").len();
     assert_eq!((progress.done(), progress.total()), (bytes, bytes));
     assert!(progress.events() > 20);
+}
+
+/// Figures of a simulated run, which were taken from the simulation and not from the file.
+#[test]
+fn simulated_exports_agree_with_their_truth() {
+    let path = scratch("made").join("report.sqlite");
+    for (workers, gpus, item_ms) in [(0, 1, 3), (2, 1, 30), (4, 2, 8)] {
+        let params = made::Params {
+            seed: 5,
+            steps: 6,
+            kernels_per_step: 50,
+            workers,
+            item_ms,
+            gpus,
+        };
+        let truth = made::write(&path, &params).expect("written");
+        let loaded = load(&path).expect("opens");
+        assert_eq!(warnings(&loaded), Vec::<&str>::new());
+        let figures = Oracle::new(&path, &loaded).compute();
+        assert_eq!(loaded.trace.devices().len(), truth.len());
+        for (rank, truth) in truth.iter().enumerate() {
+            let wait = &figures["batch_wait"][rank];
+            let got = [
+                &wait["total_ns"],
+                &wait["unoverlapped_process_any_ns"],
+                &figures["devices"][rank]["busy_any_ns"],
+            ];
+            let want = [truth.wait, truth.wait - truth.hidden, truth.gpu_busy].map(Value::from);
+            assert_eq!(got, want.each_ref(), "{params:?}, rank {rank}");
+        }
+        let pids: Vec<&str> = loaded
+            .trace
+            .processes()
+            .iter()
+            .map(|p| p.pid.as_str())
+            .collect();
+        assert_eq!(pids.len() as u32, gpus + gpus * workers, "{pids:?}");
+        let items = figures["nvtx"]
+            .get("dataloader worker item")
+            .expect("items");
+        assert_eq!(items["count"], 6 * u64::from(gpus));
+        let unlinked = loaded
+            .trace
+            .lane_ids()
+            .filter(|&l| loaded.trace.lane(l).kind == LaneKind::Gpu);
+        let unlinked = unlinked.flat_map(|l| loaded.trace.lane_spans(l));
+        assert_eq!(
+            unlinked
+                .filter(|&s| loaded.trace.launch_of(s).is_none())
+                .count(),
+            0
+        );
+    }
+}
+
+/// Everything in the model that could depend on the order of reading.
+fn fingerprint(loaded: &Loaded) -> (Vec<String>, Vec<String>) {
+    let t = &loaded.trace;
+    let spans = t.spans();
+    let mut rows: Vec<String> = t
+        .lanes()
+        .iter()
+        .map(|l| format!("{} {:?}", l.key, l.spans))
+        .collect();
+    rows.push(format!(
+        "{:?}",
+        &spans
+            .starts()
+            .iter()
+            .map(|s| s.wrapping_mul(31))
+            .fold(7_i64, |a, s| a.wrapping_mul(33) ^ s)
+    ));
+    rows.extend(spans.ids().step_by(97).map(|s| {
+        format!(
+            "{} {:?} {:?} {:?}",
+            t.span_name(s),
+            spans.range(s),
+            spans.args(s).as_row(),
+            t.launch_of(s)
+        )
+    }));
+    rows.push(format!("{} {}", t.launches().len(), t.names().len()));
+    (
+        rows,
+        loaded
+            .report
+            .notices
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
+    )
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing_and_cancelling_is_quick() {
+    let path = scratch("threads").join("report.sqlite");
+    let params = made::Params {
+        seed: 9,
+        steps: 90,
+        kernels_per_step: 900,
+        workers: 2,
+        item_ms: 10,
+        gpus: 1,
+    };
+    made::write(&path, &params).expect("written");
+    let run = |threads, progress: &Progress| {
+        let options = OpenOptions {
+            threads,
+            ..OpenOptions::default()
+        };
+        open(std::slice::from_ref(&path), &options, progress)
+    };
+    let one = run(1, &Progress::new()).expect("opens");
+    assert!(
+        one.report.files[0].by_kind.iter().any(|k| k.1 > 4 * 16_384),
+        "several ranges are read"
+    );
+    for threads in [2, 3] {
+        let several = run(threads, &Progress::new()).expect("opens");
+        assert!(
+            fingerprint(&one) == fingerprint(&several),
+            "{threads} threads"
+        );
+    }
+    for threads in [1, 2] {
+        let progress = Progress::new();
+        let (ended, result) = std::thread::scope(|scope| {
+            let reading = scope.spawn(|| {
+                let result = run(threads, &progress);
+                (
+                    std::time::Instant::now(),
+                    result.map(|l| l.trace.counted_spans()),
+                )
+            });
+            while progress.events() == 0 {
+                std::thread::yield_now();
+            }
+            progress.cancel();
+            let asked = std::time::Instant::now();
+            let (ended, result) = reading.join().expect("no panic");
+            (ended.saturating_duration_since(asked), result)
+        });
+        assert_eq!(result.err().map(|e| e.kind), Some(ErrorKind::Cancelled));
+        // 200 ms on a free machine; tests share theirs.
+        assert!(ended.as_millis() < 1_000, "{threads} threads: {ended:?}");
+    }
 }
 
 proptest! {
