@@ -22,16 +22,16 @@ fn open_one(path: &Path) -> Result<Loaded, LoadError> {
 /// What the expectation speaks of, and codes of which one has to be noticed.
 const WARNINGS: &[(&str, &[&str])] = &[
     ("never closed, and an X", &["not_closed"]),
-    ("never closed", &["begin_without_end"]),
-    ("X events without dur", &["no_dur"]),
-    ("without dur", &["no_dur"]),
-    ("without B", &["end_without_begin"]),
-    ("E name", &["name_mismatch", "other_name"]),
-    ("E before B", &["end_without_begin", "begin_without_end"]),
+    ("never closed", &["b_without_e"]),
+    ("X events without dur", &["x_without_dur"]),
+    ("without dur", &["x_without_dur"]),
+    ("without B", &["e_without_b"]),
+    ("E name", &["name_mismatch", "e_of_other_name"]),
+    ("E before B", &["e_without_b", "b_without_e"]),
     ("not the innermost", &["name_mismatch"]),
     ("unknown phase", &["unknown_phase"]),
     ("are no numbers: both", &["bad_ts", "bad_dur"]),
-    ("counter values", &["bad_value"]),
+    ("counter values", &["bad_counter_value"]),
     ("nothing to draw", &["no_spans"]),
     ("comma before ] ", &["extra_comma"]),
     (
@@ -40,10 +40,10 @@ const WARNINGS: &[(&str, &[&str])] = &[
     ),
     ("overlap", &["overlapping_spans"]),
     ("\"100a\"", &["bad_ts"]),
-    ("whose ts is text", &["no_dur"]),
+    ("whose ts is text", &["x_without_dur"]),
     ("bare inf", &["bare_word"]),
     ("ends after a comma", &["not_closed"]),
-    ("unescaped quotes", &["unescaped_quote", "broken"]),
+    ("unescaped quotes", &["unescaped_quote", "broken_event"]),
     ("starts inside a string", &["no_head"]),
     ("counters only", &["no_spans"]),
     ("aggregated records", &["aggregated"]),
@@ -63,7 +63,7 @@ const REFUSALS: &[(&str, &str)] = &[
     ("rocprofiler", "rocprofiler"),
     ("memory timeline", "memory timeline"),
     ("tokenizer", "tokenizer"),
-    ("text log", "text log"),
+    ("text log with JSON", "text log"),
     ("XPlane", "XPlane"),
     ("Git LFS", "LFS"),
     ("native report, build 2025.5.1", "written by 2025.5.1"),
@@ -73,6 +73,13 @@ const REFUSALS: &[(&str, &str)] = &[
     ("arrow export", "--type sqlite"),
     ("nvprof", "nvprof"),
 ];
+
+/// Lines of the index that their files do not bear out.
+const CORRECTED: &[(&str, &str)] = &[(
+    // Its X event has "dur": 0; only ts is text, which is a number all the same.
+    "chrome/jlfwong-speedscope__trace-event_simple-with-samples~2.json",
+    "opens cleanly",
+)];
 
 struct Check<'a> {
     table: &'a mut Differences,
@@ -231,6 +238,7 @@ fn index(kinds: &[&str], at_least: usize) {
         checked += 1;
         let path = folder.join(row[0]);
         let other = unnamed(&path);
+        let corrected = CORRECTED.iter().find(|c| c.0 == row[0]);
         for (name, path) in [
             (row[0].to_owned(), path),
             (format!("{} as unknown", row[0]), other),
@@ -238,7 +246,7 @@ fn index(kinds: &[&str], at_least: usize) {
             let mut check = Check {
                 table: &mut table,
                 file: &name,
-                expectation: row[2],
+                expectation: corrected.map_or(row[2], |c| c.1),
             };
             check_index(&mut check, &path);
         }
