@@ -9,9 +9,14 @@
 //! Each module may use those to its left only; `tests/architecture.rs` checks it.
 
 pub mod analysis;
+#[cfg(feature = "gui")]
+pub mod app;
 pub mod cli;
 pub mod export;
 pub mod import;
 pub mod model;
+#[cfg(feature = "png")]
+pub mod paint;
 pub mod samples;
 pub mod time;
+pub mod view;

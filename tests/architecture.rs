@@ -34,7 +34,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 
 /// Crate or standard module, and the places (prefixes under `src/`) that may name it.
 const ONLY_IN: &[(&str, &[&str])] = &[
-    ("egui::", &["paint", "export/png", "app"]),
+    ("egui::", &["paint", "export/png", "export/raster", "app"]),
     ("eframe::", &["app"]),
     ("egui_plot::", &["app"]),
     ("rfd::", &["app"]),

@@ -113,7 +113,7 @@ impl Analysis {
     ) -> Result<Self, Cancelled> {
         let watch = Watch::new(progress);
         watch.reached(0)?;
-        let roles = classify::roles(&trace, rules);
+        let roles = classify::lane_roles(&trace, rules);
         let classified = classify::classify(&trace, rules, &roles, args, given, &watch)?;
         watch.reached(250)?;
         let layers = classified.layers;

@@ -44,7 +44,7 @@ mod workers;
 
 pub use bag::Bag;
 pub use build::{Cancelled, OnProgress};
-pub use classify::{ArgSource, NoArgs};
+pub use classify::{ArgSource, NoArgs, lane_roles};
 pub use gpu_figures::{Gap, GpuFigures, Partition};
 pub use gpus::{GapCause, Gpu};
 pub use intervals::Union;

@@ -1,0 +1,449 @@
+//! The timeline as a PNG: the same draw list and the same shapes as in the window, without display or GPU. Equal
+//! trace, rows and options give equal bytes.
+
+use std::io;
+
+use egui::epaint::ClippedPrimitive;
+use egui::{Context, LayerId, Painter, Pos2, RawInput, Vec2};
+
+use super::raster::Raster;
+use crate::analysis::Analysis;
+use crate::model::Trace;
+use crate::paint::{color, paint};
+use crate::time::{TimeRange, Unit, format_ns};
+use crate::view::{
+    DrawList, LEGEND, LayoutInput, Metrics, Options, RowKind, RowState, Rows, Scroll, Size, TITLE,
+    Theme, Viewport, areas, layout, legend, title,
+};
+
+/// Widths that can be chosen, points.
+pub const WIDTHS: std::ops::RangeInclusive<u32> = 640..=16_384;
+/// Scales that can be chosen, pixels per point.
+pub const SCALES: std::ops::RangeInclusive<f32> = 1.0..=3.0;
+/// Most pixels along either side.
+pub const MAX_PIXELS: u32 = 16_384;
+/// Pixel rows that are drawn and written at a time.
+const STRIP: usize = 256;
+
+/// Which lanes a picture shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lanes {
+    /// As in the window: collapsed groups stay so, hidden lanes are left out.
+    AsShown,
+    /// All lanes, all groups open.
+    All,
+    /// No lane, only the overlap band.
+    Band,
+}
+
+/// What a picture shows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PngOptions {
+    /// The time; `None` for the whole trace.
+    pub range: Option<TimeRange>,
+    /// Width, points, one of [`WIDTHS`].
+    pub width: u32,
+    /// Pixels per point, one of [`SCALES`].
+    pub scale: f32,
+    /// Dark theme instead of the light one.
+    pub dark: bool,
+    /// Which lanes.
+    pub lanes: Lanes,
+    /// Time ruler and step strip.
+    pub ruler: bool,
+    /// Names left of the lanes.
+    pub lane_names: bool,
+    /// The overlap band.
+    pub band: bool,
+    /// What the colours mean.
+    pub legend: bool,
+    /// The title line: this name, the range and the exposed share. `None` leaves it out.
+    pub title: Option<String>,
+}
+
+impl Default for PngOptions {
+    fn default() -> Self {
+        Self {
+            range: None,
+            width: 1_920,
+            scale: 1.0,
+            dark: false,
+            lanes: Lanes::AsShown,
+            ruler: true,
+            lane_names: true,
+            band: true,
+            legend: true,
+            title: Some(String::new()),
+        }
+    }
+}
+
+/// Why there is no picture.
+#[derive(Debug, thiserror::Error)]
+pub enum PngError {
+    /// The width is outside [`WIDTHS`].
+    #[error("a width of {0} is not possible: choose 640 to 16384")]
+    Width(u32),
+    /// The scale is outside [`SCALES`].
+    #[error("a scale of {0} is not possible: choose 1 to 3")]
+    Scale(f32),
+    /// Width times scale is more than [`MAX_PIXELS`].
+    #[error("{0} pixels are too wide: width times scale is at most 16384")]
+    TooWide(u32),
+    /// The range has no time in it.
+    #[error("the range is empty")]
+    EmptyRange,
+    /// Nothing is to be shown.
+    #[error("nothing is left to draw: switch band, lanes or ruler on")]
+    Nothing,
+    /// The encoder failed.
+    #[error("the picture could not be encoded")]
+    Encode(#[from] png::EncodingError),
+}
+
+/// A finished picture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Picture {
+    /// The file's content.
+    pub png: Vec<u8>,
+    /// What was laid out.
+    pub layout: PictureSize,
+}
+
+/// How large a picture is and what fits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PictureSize {
+    /// Pixels across.
+    pub width: u32,
+    /// Pixels down.
+    pub height: u32,
+    /// Lanes that fit; a collapsed group counts as one.
+    pub lanes_shown: usize,
+    /// Lanes that should be shown.
+    pub lanes_total: usize,
+}
+
+impl PictureSize {
+    /// "41 of 96 lanes fit" where not all do.
+    #[must_use]
+    pub fn notice(&self) -> Option<String> {
+        let (shown, total) = (self.lanes_shown, self.lanes_total);
+        (shown < total).then(|| format!("{shown} of {total} lanes fit"))
+    }
+}
+
+/// A name for the file: `trace_0.205s-0.565s.png`.
+#[must_use]
+pub fn suggested_name(trace_name: &str, range: TimeRange) -> String {
+    let stem = trace_name.rsplit(['/', '\\']).next().unwrap_or(trace_name);
+    let mut stem = stem;
+    for ending in [".gz", ".json", ".sqlite", ".pfw", ".zip", ".tar"] {
+        stem = stem.strip_suffix(ending).unwrap_or(stem);
+    }
+    let stem = if stem.is_empty() { "trace" } else { stem };
+    let s = |ns: i64| Unit::S.format(ns, 3).replace(',', "");
+    format!("{stem}_{}s-{}s.png", s(range.start), s(range.end))
+}
+
+/// The size that [`render_png`] would give, without drawing anything.
+///
+/// # Errors
+/// Options outside of what is possible.
+pub fn picture_size(
+    trace: &Trace,
+    analysis: &Analysis,
+    rows: &Rows,
+    options: &PngOptions,
+) -> Result<PictureSize, PngError> {
+    Ok(Plan::new(trace, analysis, rows, options)?.size)
+}
+
+/// Draws a picture.
+///
+/// # Errors
+/// Options outside of what is possible, and a failing encoder.
+pub fn render_png(
+    trace: &Trace,
+    analysis: &Analysis,
+    rows: &Rows,
+    options: &PngOptions,
+) -> Result<Picture, PngError> {
+    let plan = Plan::new(trace, analysis, rows, options)?;
+    let lists = plan.lists(trace, analysis);
+    let (raster, primitives) = tessellate(&lists, &plan);
+    let mut out = Vec::new();
+    let mut encoder = png::Encoder::new(&mut out, plan.size.width, plan.size.height);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_depth(png::BitDepth::Eight);
+    encoder.set_compression(png::Compression::Balanced);
+    let mut writer = encoder.write_header()?;
+    let mut stream = writer.stream_writer()?;
+    let size = [plan.size.width as usize, plan.size.height as usize];
+    let back = color(plan.theme.panel);
+    let mut y = 0;
+    while y < size[1] {
+        let end = (y + STRIP).min(size[1]);
+        let rgba = raster.render_rows(&primitives, size, plan.scale, back, y..end);
+        let rgb: Vec<u8> = rgba
+            .chunks_exact(4)
+            .flat_map(|p| [p[0], p[1], p[2]])
+            .collect();
+        io::Write::write_all(&mut stream, &rgb).map_err(png::EncodingError::from)?;
+        y = end;
+    }
+    stream.finish()?;
+    writer.finish()?;
+    Ok(Picture {
+        png: out,
+        layout: plan.size,
+    })
+}
+
+/// Everything that is decided before drawing.
+struct Plan {
+    theme: Theme,
+    scale: f32,
+    rows: Rows,
+    range: TimeRange,
+    options: Options,
+    header_width: f32,
+    /// Height of the timeline, title and legend not counted, points.
+    height: f32,
+    width: f32,
+    title: Option<String>,
+    legend: bool,
+    size: PictureSize,
+}
+
+impl Plan {
+    fn new(
+        trace: &Trace,
+        analysis: &Analysis,
+        rows: &Rows,
+        png: &PngOptions,
+    ) -> Result<Self, PngError> {
+        if !WIDTHS.contains(&png.width) {
+            return Err(PngError::Width(png.width));
+        }
+        if !SCALES.contains(&png.scale) {
+            return Err(PngError::Scale(png.scale));
+        }
+        let width = pixels(png.width as f32, png.scale);
+        if width > MAX_PIXELS {
+            return Err(PngError::TooWide(width));
+        }
+        let range = png.range.unwrap_or(trace.extent());
+        if range.is_empty() {
+            return Err(PngError::EmptyRange);
+        }
+        let rows = match png.lanes {
+            Lanes::All => Rows::new(
+                rows.tree().clone(),
+                &RowState {
+                    expand_all: true,
+                    ..RowState::default()
+                },
+            ),
+            _ => rows.clone(),
+        };
+        let mut this = Self {
+            theme: if png.dark {
+                Theme::dark()
+            } else {
+                Theme::light()
+            },
+            scale: png.scale,
+            range,
+            options: Options {
+                ruler: png.ruler,
+                steps: png.ruler,
+                band: png.band,
+                lanes: png.lanes != Lanes::Band,
+                ..Options::default()
+            },
+            header_width: if png.lane_names { 232.0 } else { 0.0 },
+            height: 0.0,
+            width: png.width as f32,
+            title: png.title.clone(),
+            legend: png.legend,
+            size: PictureSize {
+                width,
+                height: 0,
+                lanes_shown: 0,
+                lanes_total: 0,
+            },
+            rows,
+        };
+        this.fit(trace, analysis);
+        if this.height < 1.0 {
+            return Err(PngError::Nothing);
+        }
+        Ok(this)
+    }
+
+    /// Chooses the height: all lanes, or as many whole ones as fit.
+    fn fit(&mut self, trace: &Trace, analysis: &Analysis) {
+        let around = self.above() + self.below();
+        let most = (MAX_PIXELS as f32 / self.scale).floor() - around;
+        self.height = most;
+        let view = self.viewport(trace);
+        let top = areas(&self.input(trace, analysis, &view)).lanes.y0;
+        self.height = top;
+        if self.options.lanes {
+            let margin = 4.0;
+            let rows = self.rows.rows();
+            self.size.lanes_total = self.rows.lane_count();
+            let fits = rows
+                .iter()
+                .rev()
+                .find(|r| top + r.y + r.height + margin <= most);
+            if let Some(last) = fits {
+                self.height = top + last.y + last.height + margin;
+            }
+            let end = self.height - top;
+            self.size.lanes_shown = rows
+                .iter()
+                .filter(|r| matches!(r.kind, RowKind::Summary | RowKind::Lane { sub: 0, .. }))
+                .filter(|r| r.y + r.height <= end)
+                .count();
+        }
+        self.size.height = pixels(self.height + around, self.scale).min(MAX_PIXELS);
+    }
+
+    fn above(&self) -> f32 {
+        if self.title.is_some() { TITLE } else { 0.0 }
+    }
+
+    fn below(&self) -> f32 {
+        if self.legend { LEGEND } else { 0.0 }
+    }
+
+    fn viewport(&self, trace: &Trace) -> Viewport {
+        let mut view = Viewport::new(trace.extent(), self.width - self.header_width);
+        view.zoom_to(self.range, 0.0);
+        view
+    }
+
+    fn input<'a>(
+        &'a self,
+        trace: &'a Trace,
+        analysis: &'a Analysis,
+        viewport: &'a Viewport,
+    ) -> LayoutInput<'a> {
+        LayoutInput {
+            trace,
+            analysis,
+            rows: &self.rows,
+            viewport,
+            theme: &self.theme,
+            size: Size::new(self.width, self.height),
+            metrics: Metrics {
+                header_width: self.header_width,
+                pixels_per_point: self.scale,
+            },
+            scroll: Scroll::default(),
+            selection: None,
+            selected: None,
+            hovered: None,
+            links: None,
+            hits: None,
+            options: self.options.clone(),
+        }
+    }
+
+    /// What to paint, each with its distance from the top, points.
+    fn lists(&self, trace: &Trace, analysis: &Analysis) -> Vec<(f32, DrawList)> {
+        let mut out = Vec::new();
+        if let Some(name) = &self.title {
+            let about = about(analysis, self.range);
+            out.push((0.0, title(&self.theme, self.width, name, &about)));
+        }
+        let view = self.viewport(trace);
+        let timeline = layout(&self.input(trace, analysis, &view));
+        out.push((self.above(), timeline));
+        if self.legend {
+            let y = self.above() + self.height;
+            out.push((y, legend(&self.theme, self.width)));
+        }
+        out
+    }
+}
+
+fn pixels(points: f32, scale: f32) -> u32 {
+    (f64::from(points) * f64::from(scale)).ceil().max(0.0) as u32
+}
+
+/// Range and exposed share, for the title line.
+fn about(analysis: &Analysis, range: TimeRange) -> String {
+    let mut text = format!(
+        "{} – {} · {}",
+        format_ns(range.start),
+        format_ns(range.end),
+        format_ns(range.len())
+    );
+    let with_gpu: Vec<_> = analysis
+        .ranks()
+        .iter()
+        .filter(|r| r.gpu.is_some())
+        .collect();
+    if with_gpu.is_empty() {
+        text.push_str(" · exposed: unknown (no GPU events)");
+        return text;
+    }
+    let shares: Vec<i64> = with_gpu
+        .iter()
+        .map(|r| r.wait_exposed.measure_in(range))
+        .collect();
+    let sum: i64 = shares.iter().sum();
+    let whole = i128::from(range.len()) * i128::from(shares.len() as u64);
+    let tenths = (i128::from(sum) * 1_000 + whole / 2) / whole.max(1);
+    let of = if shares.len() > 1 {
+        ", mean of ranks"
+    } else {
+        ""
+    };
+    text.push_str(&format!(
+        " · wait {}.{} % exposed{of}",
+        tenths / 10,
+        tenths % 10
+    ));
+    text
+}
+
+/// Shapes of a private egui context as triangles, and the textures they need.
+fn tessellate(lists: &[(f32, DrawList)], plan: &Plan) -> (Raster, Vec<ClippedPrimitive>) {
+    let context = Context::default();
+    context.set_theme(if plan.theme.dark {
+        egui::Theme::Dark
+    } else {
+        egui::Theme::Light
+    });
+    let size = Vec2::new(
+        plan.size.width as f32 / plan.scale,
+        plan.size.height as f32 / plan.scale,
+    );
+    let screen = egui::Rect::from_min_size(Pos2::ZERO, size);
+    let mut raster = Raster::new();
+    let mut primitives = Vec::new();
+    // The first pass fills the font atlas, which may move what is in it; the second draws with the final one.
+    for _ in 0..2 {
+        let mut input = RawInput {
+            screen_rect: Some(screen),
+            max_texture_side: Some(4_096),
+            time: Some(0.0),
+            ..RawInput::default()
+        };
+        if let Some(viewport) = input.viewports.get_mut(&egui::ViewportId::ROOT) {
+            viewport.native_pixels_per_point = Some(plan.scale);
+        }
+        let mut output = context.run_ui(input, |ui| {
+            let painter = Painter::new(ui.ctx().clone(), LayerId::background(), screen);
+            for (y, list) in lists {
+                paint(list, &painter, Pos2::new(0.0, *y));
+            }
+        });
+        raster.apply(&mut output.textures_delta);
+        primitives = context.tessellate(output.shapes, output.pixels_per_point);
+    }
+    (raster, primitives)
+}

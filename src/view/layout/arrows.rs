@@ -1,0 +1,134 @@
+//! Launch arrows (rule D4).
+
+use super::ctx::{Ctx, short_time, text};
+use super::lanes::Strip;
+use crate::model::SpanId;
+use crate::view::draw::{ArrowEnd, Font, Item};
+use crate::view::geom::{Point, Rect};
+use crate::view::rows::RowKind;
+
+/// One end of an arrow.
+struct End {
+    at: Point,
+    /// Inside a collapsed group.
+    collapsed: bool,
+    /// Time by which it lies outside the window: before it negative, after it positive, ns.
+    outside: i64,
+}
+
+/// Arrows of the links of the hovered or selected span.
+pub(super) fn arrows(ctx: &mut Ctx<'_>, strip: &Strip<'_>) -> Vec<Item> {
+    let Some(links) = ctx.input.links else {
+        return Vec::new();
+    };
+    let theme = ctx.input.theme;
+    let mut out = Vec::new();
+    let mut edges: [Vec<f32>; 2] = [Vec::new(), Vec::new()];
+    let mut last = None;
+    for link in &links.arrows {
+        let (Some(from), Some(to)) = (end(ctx, strip, link.from), end(ctx, strip, link.to)) else {
+            continue;
+        };
+        if from.outside != 0 && to.outside != 0 && (from.outside > 0) == (to.outside > 0) {
+            continue;
+        }
+        out.push(Item::Arrow {
+            from: from.at,
+            to: to.at,
+            color: theme.strong,
+            halo: theme.canvas,
+            end: if to.collapsed {
+                ArrowEnd::Dot
+            } else {
+                ArrowEnd::Head
+            },
+        });
+        for end in [&from, &to] {
+            chevron(ctx, end, &mut edges, &mut out);
+        }
+        last = Some(to.at);
+    }
+    if links.more > 0
+        && let Some(at) = last
+    {
+        let words = format!("+{} more", crate::time::format_count(links.more as u64));
+        let width = words.chars().count() as f32 * 6.7 + 8.0;
+        let x = (at.x + 8.0).min(ctx.x1() - width - 4.0);
+        let plate = Rect::new(x, at.y - 8.0, x + width, at.y + 8.0);
+        out.push(Item::Rect {
+            rect: plate,
+            fill: theme.panel,
+        });
+        out.push(text((x + 4.0, at.y), words, Font::Label, theme.text, width));
+    }
+    ctx.list.stats.arrows_dropped += links.more as u64;
+    out
+}
+
+fn end(ctx: &Ctx<'_>, strip: &Strip<'_>, span: SpanId) -> Option<End> {
+    let input = ctx.input;
+    let row = input.rows.of_span(input.trace, span)?;
+    let row = &input.rows.rows()[row];
+    let start = input.trace.spans().start(span);
+    let outside = if start < ctx.window.start {
+        start - ctx.window.start
+    } else {
+        (start - ctx.window.end).max(0)
+    };
+    Some(End {
+        at: Point::new(
+            ctx.x(start).clamp(ctx.x0, ctx.x1()),
+            row.y + strip.dy + row.height / 2.0,
+        ),
+        collapsed: row.kind == RowKind::Summary,
+        outside,
+    })
+}
+
+/// At the edge of the canvas: how far away the other end is. One per row and side.
+fn chevron(ctx: &Ctx<'_>, end: &End, edges: &mut [Vec<f32>; 2], out: &mut Vec<Item>) {
+    if end.outside == 0 {
+        return;
+    }
+    let right = end.outside > 0;
+    let rows = &mut edges[usize::from(right)];
+    if rows.contains(&end.at.y) {
+        return;
+    }
+    rows.push(end.at.y);
+    let theme = ctx.input.theme;
+    let words = short_time(end.outside.saturating_abs());
+    let width = words.chars().count() as f32 * 6.7;
+    let (edge, sign) = if right {
+        (ctx.x1(), -1.0)
+    } else {
+        (ctx.x0, 1.0)
+    };
+    let tip = edge + sign * 2.0;
+    let base = edge + sign * 8.0;
+    let x = if right {
+        base - 4.0 - width
+    } else {
+        base + 4.0
+    };
+    let y = end.at.y;
+    let plate = Rect::new(
+        x.min(edge) - 3.0,
+        y - 8.0,
+        (x + width + 3.0).max(edge),
+        y + 8.0,
+    );
+    out.push(Item::Rect {
+        rect: plate,
+        fill: theme.panel,
+    });
+    out.push(Item::Triangle {
+        points: [
+            Point::new(tip, y),
+            Point::new(base, y - 4.0),
+            Point::new(base, y + 4.0),
+        ],
+        color: theme.strong,
+    });
+    out.push(text((x, y), words, Font::Label, theme.text, width + 4.0));
+}

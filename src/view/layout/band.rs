@@ -1,0 +1,377 @@
+//! The overlap band: GPU busy above, batch wait below, and across both where the wait is exposed.
+
+use super::ctx::{Ctx, percent, short_time, text, text_right};
+use super::lanes::target;
+use super::runs::{Run, Runs};
+use super::waits;
+use crate::analysis::{Gpu, LayerClass, Rank};
+use crate::time::TimeRange;
+use crate::view::draw::{Font, Item, SectionKind, Target};
+use crate::view::geom::{Rect, Rgba};
+use crate::view::label::{MIN_LABEL_WIDTH, PADDING, capacity};
+
+/// Height of a GPU's band, points.
+const TALL: f32 = 40.0;
+/// Height with more than [`MANY`] bands, points.
+const LOW: f32 = 18.0;
+/// Beyond this number bands are low.
+const MANY: usize = 4;
+/// Space between the edges of a band and its bars, points.
+const INSET: f32 = 1.5;
+
+/// What one band shows: a GPU and the rank that waits for it, or a rank without a GPU.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Band {
+    pub gpu: Option<usize>,
+    pub rank: Option<usize>,
+}
+
+/// The bands of a trace. A trace without GPU and without rank has one too: it says why it is empty.
+pub(super) fn bands(gpus: &[Gpu], ranks: &[Rank]) -> Vec<Band> {
+    let mut out: Vec<Band> = (0..gpus.len())
+        .map(|g| Band {
+            gpu: Some(g),
+            rank: ranks.iter().position(|r| r.gpu == Some(g)),
+        })
+        .collect();
+    for (i, rank) in ranks.iter().enumerate() {
+        let shown = out.iter().any(|b| b.rank == Some(i));
+        if !shown && (rank.gpu.is_none() || !rank.wait.is_empty()) {
+            out.push(Band {
+                gpu: rank.gpu,
+                rank: Some(i),
+            });
+        }
+    }
+    if out.is_empty() {
+        out.push(Band {
+            gpu: None,
+            rank: None,
+        });
+    }
+    out
+}
+
+/// Height of all bands of a trace, points.
+pub(super) fn content_height(gpus: &[Gpu], ranks: &[Rank]) -> f32 {
+    let n = bands(gpus, ranks).len();
+    n as f32 * if n > MANY { LOW } else { TALL }
+}
+
+/// Bands into `area` (canvas part), headers left of it.
+pub(super) fn band(ctx: &mut Ctx<'_>, area: Rect) {
+    let bands = bands(ctx.input.analysis.gpus(), ctx.input.analysis.ranks());
+    let low = bands.len() > MANY;
+    let height = if low { LOW } else { TALL };
+    let mut y = area.y0 - ctx.input.scroll.band;
+    let mut items = Vec::new();
+    let mut heads = Vec::new();
+    for band in bands {
+        let rect = Rect::new(area.x0, y, area.x1, y + height);
+        y += height;
+        if rect.y1 <= area.y0 || rect.y0 >= area.y1 {
+            continue;
+        }
+        target(
+            ctx,
+            Rect { x0: 0.0, ..rect },
+            Rect { x0: 0.0, ..area },
+            Target::Band(band.gpu),
+        );
+        one(ctx, band, rect, low, &mut items);
+        header(ctx, band, rect, low, &mut heads);
+    }
+    ctx.section(SectionKind::Band, area, items);
+    let clip = Rect::new(0.0, area.y0, ctx.x0, area.y1);
+    ctx.section(SectionKind::Headers, clip, heads);
+}
+
+fn one(ctx: &mut Ctx<'_>, band: Band, rect: Rect, low: bool, out: &mut Vec<Item>) {
+    let theme = ctx.input.theme;
+    out.push(Item::Rect {
+        rect: Rect::new(rect.x0, rect.y0 + 0.5, rect.x1, rect.y1 - 0.5),
+        fill: theme.lane,
+    });
+    let middle = if low {
+        (rect.y0 + rect.y1) / 2.0 + 1.0
+    } else {
+        (rect.y0 + rect.y1) / 2.0
+    };
+    let top = Rect::new(rect.x0, rect.y0 + INSET, rect.x1, middle - INSET / 2.0);
+    let bottom = Rect::new(rect.x0, middle + INSET / 2.0, rect.x1, rect.y1 - INSET);
+    match band.gpu {
+        Some(gpu) => busy(ctx, gpu, top, low, out),
+        None => missing(ctx, band, top, low, out),
+    }
+    if let Some(rank) = band.rank {
+        wait(ctx, rank, (top, bottom), low, out);
+    }
+}
+
+fn missing(ctx: &Ctx<'_>, band: Band, top: Rect, low: bool, out: &mut Vec<Item>) {
+    let ranks = ctx.input.analysis.ranks();
+    let waits = band.rank.is_some_and(|r| !ranks[r].wait.is_empty());
+    let words = if waits {
+        "No GPU events in this trace: how much of the wait was hidden cannot be told."
+    } else {
+        "No GPU events and no batch waits in this trace."
+    };
+    if !low {
+        let y = (top.y0 + top.y1) / 2.0;
+        let width = top.width() - 2.0 * PADDING;
+        let color = ctx.input.theme.weak;
+        out.push(text(
+            (top.x0 + PADDING, y),
+            words,
+            Font::Small,
+            color,
+            width,
+        ));
+    }
+}
+
+fn busy(ctx: &Ctx<'_>, gpu: usize, bar: Rect, low: bool, out: &mut Vec<Item>) {
+    let theme = ctx.input.theme;
+    let info = &ctx.input.analysis.gpus()[gpu];
+    let tree = ctx.input.rows.tree().lod().gpu_busy(gpu);
+    let mut runs = Runs::new(ctx.input.viewport);
+    tree.walk(&info.busy, ctx.window, ctx.merge_ns, &mut |p| runs.push(p));
+    let runs = runs.finish();
+    let look = super::style::style(theme, LayerClass::GpuCompute, 100);
+    for run in &runs {
+        let rect = bar_of(ctx, run, bar);
+        out.push(Item::Rect {
+            rect,
+            fill: look.fill,
+        });
+    }
+    not_recorded(ctx, info.record, bar, out);
+    if low {
+        return;
+    }
+    let y = (bar.y0 + bar.y1) / 2.0;
+    for block in blocks(&runs) {
+        let (x0, x1) = (
+            ctx.clip_x(block.x0).max(ctx.x0),
+            ctx.clip_x(block.x1).min(ctx.x1()),
+        );
+        let time = short_time(block.busy);
+        let words = [format!("GPU busy {time}"), time];
+        let room = capacity(x1 - x0);
+        let fits = words.iter().find(|w| w.chars().count() <= room);
+        if let Some(words) = fits
+            && x1 - x0 >= MIN_LABEL_WIDTH
+        {
+            let color = label_color(&block, look.label, theme.text);
+            out.push(text(
+                (x0 + PADDING, y),
+                words.clone(),
+                Font::Label,
+                color,
+                x1 - x0,
+            ));
+        }
+    }
+}
+
+/// Over low bars a label lies on the background.
+fn label_color(block: &Run, on_bar: Rgba, on_lane: Rgba) -> Rgba {
+    if block.height() >= 0.75 {
+        on_bar
+    } else {
+        on_lane
+    }
+}
+
+/// Runs closer than two points, taken together for one label; dense ones only, since the label lies on them.
+fn blocks(runs: &[Run]) -> Vec<Run> {
+    let mut out: Vec<Run> = Vec::new();
+    for run in runs {
+        match out.last_mut() {
+            Some(last)
+                if run.x0 - last.x1 < 2.0 && (run.height() >= 0.75) == (last.height() >= 0.75) =>
+            {
+                last.absorb(run);
+            }
+            _ => out.push(*run),
+        }
+    }
+    out
+}
+
+fn bar_of(ctx: &Ctx<'_>, run: &Run, bar: Rect) -> Rect {
+    Rect::new(
+        ctx.clip_x(run.x0),
+        bar.y1 - bar.height() * run.height(),
+        ctx.clip_x(run.x1),
+        bar.y1,
+    )
+}
+
+/// Outside its record a GPU is neither busy nor idle.
+fn not_recorded(ctx: &Ctx<'_>, record: TimeRange, bar: Rect, out: &mut Vec<Item>) {
+    let extent = ctx.input.trace.extent();
+    let theme = ctx.input.theme;
+    for (a, b) in [(extent.start, record.start), (record.end, extent.end)] {
+        let range = TimeRange::new(a, b).clip(ctx.window);
+        if range.is_empty() {
+            continue;
+        }
+        let rect = Rect {
+            x0: ctx.x(range.start),
+            x1: ctx.x(range.end),
+            ..bar
+        };
+        out.push(Item::Rect {
+            rect,
+            fill: theme.unrecorded.percent(22).over(theme.lane),
+        });
+        let (x0, x1) = (rect.x0.max(ctx.x0), rect.x1.min(ctx.x1()));
+        if capacity(x1 - x0) >= 12 && bar.height() > 12.0 {
+            let y = (bar.y0 + bar.y1) / 2.0;
+            out.push(text(
+                (x0 + PADDING, y),
+                "not recorded",
+                Font::Label,
+                theme.weak,
+                x1 - x0,
+            ));
+        }
+    }
+}
+
+fn wait(
+    ctx: &mut Ctx<'_>,
+    rank: usize,
+    (top, bottom): (Rect, Rect),
+    low: bool,
+    out: &mut Vec<Item>,
+) {
+    let theme = ctx.input.theme;
+    let info = &ctx.input.analysis.ranks()[rank];
+    let lod = ctx.input.rows.tree().lod().clone();
+    let trees = lod.rank(rank);
+    let look = super::style::style(theme, LayerClass::Wait, 100);
+    let mut runs = Runs::priority(ctx.input.viewport);
+    trees
+        .wait
+        .walk(&info.wait, ctx.window, ctx.merge_ns, &mut |p| runs.push(p));
+    for run in runs.finish() {
+        let rect = Rect {
+            x0: ctx.clip_x(run.x0),
+            x1: ctx.clip_x(run.x1),
+            ..bottom
+        };
+        out.push(Item::Rect {
+            rect,
+            fill: look.fill,
+        });
+        if let Some(color) = look.border
+            && rect.width() >= 3.0
+        {
+            out.push(Item::Outline {
+                rect,
+                color,
+                width: ctx.pixel(),
+            });
+        }
+    }
+    waits::grey(ctx, &info.wait_unrecorded, &trees.unrecorded, bottom, out);
+    for run in waits::exposed_runs(ctx, &info.wait_exposed, &trees.exposed) {
+        let rect = Rect {
+            x0: ctx.clip_x(run.x0),
+            x1: ctx.clip_x(run.x1),
+            y0: top.y0,
+            y1: bottom.y1,
+        };
+        waits::exposed(ctx, rect, out);
+    }
+    let clip = Rect::new(ctx.x0, top.y0, ctx.x1(), bottom.y1);
+    waits::targets(ctx, rank, bottom, clip);
+    if low {
+        return;
+    }
+    let least = f64::from(MIN_LABEL_WIDTH) * ctx.input.viewport.ns_per_px();
+    for part in info.wait.parts_in(ctx.window) {
+        if part.clip(ctx.window).len() as f64 >= least {
+            let parts = waits::Parts {
+                exposed: &info.wait_exposed,
+                unrecorded: &info.wait_unrecorded,
+            };
+            waits::label(ctx, *part, &parts, bottom, out);
+        }
+    }
+}
+
+fn header(ctx: &Ctx<'_>, band: Band, rect: Rect, low: bool, out: &mut Vec<Item>) {
+    let theme = ctx.input.theme;
+    let analysis = ctx.input.analysis;
+    let several = analysis.ranks().len() > 1;
+    let name = match (band.gpu, band.rank) {
+        (Some(g), Some(r)) if several => {
+            format!(
+                "Rank {} · GPU {}",
+                analysis.ranks()[r].rank,
+                gpu_name(ctx, g)
+            )
+        }
+        (Some(g), _) => format!("Overlap · GPU {}", gpu_name(ctx, g)),
+        (None, Some(r)) if several => format!("Rank {} · no GPU", analysis.ranks()[r].rank),
+        (None, _) => "Overlap".to_owned(),
+    };
+    let (words, strong) = exposed_text(ctx, band);
+    let color = if strong { theme.warning } else { theme.weak };
+    let width = ctx.x0 - 20.0;
+    if low {
+        let y = (rect.y0 + rect.y1) / 2.0;
+        out.push(text((10.0, y), name, Font::Small, theme.text, width * 0.55));
+        let share = words.trim_start_matches("wait ").to_owned();
+        out.push(text_right(
+            (ctx.x0 - 10.0, y),
+            share,
+            Font::Small,
+            color,
+            width * 0.45,
+        ));
+        return;
+    }
+    out.push(text(
+        (10.0, rect.y0 + 12.0),
+        name,
+        Font::Strong,
+        theme.text,
+        width,
+    ));
+    out.push(text(
+        (10.0, rect.y0 + 29.0),
+        words,
+        Font::Small,
+        color,
+        width,
+    ));
+}
+
+fn gpu_name(ctx: &Ctx<'_>, gpu: usize) -> String {
+    ctx.input.analysis.gpus()[gpu].key.clone()
+}
+
+/// Share of the visible part of the trace in which the wait was exposed, and whether to warn.
+fn exposed_text(ctx: &Ctx<'_>, band: Band) -> (String, bool) {
+    let Some(rank) = band.rank else {
+        return (String::new(), false);
+    };
+    let info = &ctx.input.analysis.ranks()[rank];
+    let window = ctx.window.clip(ctx.input.trace.extent());
+    let wait = info.wait.measure_in(window);
+    let exposed = info.wait_exposed.measure_in(window);
+    let unknown = info.wait_unrecorded.measure_in(window);
+    if wait == 0 {
+        return ("no batch wait here".to_owned(), false);
+    }
+    if unknown == wait {
+        let share = percent(wait, window.len());
+        return (format!("wait {share}, exposed: unknown"), false);
+    }
+    let share = percent(exposed, window.len());
+    (format!("wait {share} exposed"), exposed > 0)
+}

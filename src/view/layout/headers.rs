@@ -1,0 +1,168 @@
+//! Lane names and what stands beside them: busy share or number of spans in the window.
+
+use super::ctx::{Ctx, percent, text, text_right};
+use super::lanes::{Strip, target};
+use crate::time::{TimeRange, format_count};
+use crate::view::draw::{Font, Item, LaneNote, SectionKind, Target};
+use crate::view::geom::{Point, Rect};
+use crate::view::rows::{NodeId, NodeKind, Row, RowKind};
+
+/// Left edge of outermost names, points.
+const LEFT: f32 = 10.0;
+/// Indentation per level, points.
+const INDENT: f32 = 12.0;
+
+/// Names of the rows of a strip.
+pub(super) fn names(ctx: &mut Ctx<'_>, strip: &Strip<'_>) {
+    let mut items = Vec::new();
+    let clip = Rect::new(0.0, strip.area.y0, ctx.x0, strip.area.y1);
+    let mut seen: Option<NodeId> = None;
+    for (i, row) in strip.rows.iter().enumerate() {
+        if seen == Some(row.node) {
+            continue;
+        }
+        seen = Some(row.node);
+        let last = strip.rows[i..]
+            .iter()
+            .take_while(|r| r.node == row.node)
+            .last()
+            .unwrap_or(row);
+        let rect = Rect::new(
+            0.0,
+            row.y + strip.dy,
+            ctx.x1(),
+            last.y + last.height + strip.dy,
+        );
+        // A lane whose first rows are scrolled away keeps its name in view.
+        let first = matches!(row.kind, RowKind::Lane { sub: 1.., .. });
+        let y = if first {
+            (strip.area.y0 + row.height / 2.0).min(rect.y1 - row.height / 2.0)
+        } else {
+            rect.y0 + row.height / 2.0
+        };
+        name(ctx, row, y, &mut items);
+        let shown = rect.clip(Rect {
+            x0: 0.0,
+            ..strip.area
+        });
+        let note = note(ctx, row.node, shown);
+        beside(ctx, &note.1, y, &mut items);
+        ctx.list.lanes.push(note.0);
+        target(
+            ctx,
+            Rect { x1: ctx.x0, ..rect },
+            clip,
+            Target::Header(row.node),
+        );
+    }
+    ctx.section(SectionKind::Headers, clip, items);
+}
+
+fn name(ctx: &Ctx<'_>, row: &Row, y: f32, out: &mut Vec<Item>) {
+    let theme = ctx.input.theme;
+    let tree = ctx.input.rows.tree();
+    let node = tree.node(row.node);
+    let x = LEFT + f32::from(node.depth) * INDENT;
+    let group = !matches!(node.kind, NodeKind::Leaf(_));
+    let room = (ctx.x0 - x - 14.0) * if group { 0.72 } else { 0.62 };
+    if group {
+        let points = if row.kind == RowKind::Summary {
+            [(x, y - 4.0), (x, y + 4.0), (x + 6.0, y)]
+        } else {
+            [(x - 1.0, y - 2.5), (x + 7.0, y - 2.5), (x + 3.0, y + 3.5)]
+        };
+        out.push(Item::Triangle {
+            points: points.map(|(x, y)| Point::new(x, y)),
+            color: theme.text,
+        });
+    }
+    let quiet = node.kind == NodeKind::Quiet || node.kind == NodeKind::Recorder;
+    let (font, color) = match (group, quiet) {
+        (true, false) => (Font::Strong, theme.text),
+        (true, true) => (Font::Strong, theme.weak),
+        _ => (Font::Body, theme.text),
+    };
+    let at = if group { x + 12.0 } else { x + 3.0 };
+    out.push(text((at, y), node.title.clone(), font, color, room));
+}
+
+fn beside(ctx: &Ctx<'_>, words: &str, y: f32, out: &mut Vec<Item>) {
+    if words.is_empty() {
+        return;
+    }
+    let color = ctx.input.theme.weak;
+    let width = ctx.x0 * 0.42;
+    out.push(text_right(
+        (ctx.x0 - 10.0, y),
+        words,
+        Font::Small,
+        color,
+        width,
+    ));
+}
+
+/// What a screen reader says about a lane, and what stands right of its name.
+fn note(ctx: &Ctx<'_>, node: NodeId, rect: Rect) -> (LaneNote, String) {
+    let input = ctx.input;
+    let tree = input.rows.tree();
+    let window = ctx.window.clip(input.trace.extent());
+    let (busy, spans) = figures(ctx, node, window);
+    let n = tree.node(node);
+    let count = format_count(spans);
+    let share = percent(busy, window.len());
+    let beside = match n.kind {
+        NodeKind::Gpu(_) => format!("busy {share}"),
+        NodeKind::Leaf(_) if n.note == "loading" => format!("busy {share}"),
+        NodeKind::Leaf(_) if n.note.is_empty() || n.note == "loop" => {
+            if n.note.is_empty() {
+                count.clone()
+            } else {
+                n.note.clone()
+            }
+        }
+        NodeKind::Leaf(_) => format!("{} · {count}", n.note),
+        NodeKind::Quiet => "< 0.1 % each".to_owned(),
+        _ => String::new(),
+    };
+    let mut path = tree.path(node);
+    path.reverse();
+    let text = format!("{}, busy {share}, {count} spans", path.join(", "));
+    let note = LaneNote {
+        node,
+        rect,
+        text,
+        busy: if window.is_empty() {
+            0.0
+        } else {
+            busy as f64 / window.len() as f64
+        },
+        spans,
+    };
+    (note, beside)
+}
+
+/// Busy time (ns) and number of spans of a node in the window. Of a GPU its busy union; of another group the time of
+/// its busiest lane, since lanes run side by side.
+fn figures(ctx: &Ctx<'_>, node: NodeId, window: TimeRange) -> (i64, u64) {
+    let input = ctx.input;
+    let tree = input.rows.tree();
+    let lod = tree.lod();
+    let layers = input.analysis.layers();
+    let (mut busy, mut spans) = (0, 0_u64);
+    for leaf in tree.leaves_below(node) {
+        let leaf = lod.leaf(leaf);
+        busy = busy.max(leaf.busy_in(input.trace, layers, window));
+        for row in &leaf.rows {
+            row.walk(input.trace, layers, window, i64::MAX, &mut |p| {
+                spans += u64::from(p.count);
+            });
+        }
+    }
+    if let NodeKind::Gpu(device) = tree.node(node).kind {
+        let gpus = input.analysis.gpus();
+        if let Some(g) = gpus.iter().position(|g| g.device == device) {
+            busy = gpus[g].busy.measure_in(window);
+        }
+    }
+    (busy, spans)
+}

@@ -1,0 +1,388 @@
+//! Lanes: backgrounds, spans and runs (L1–L8), what must never vanish (L6), labels.
+
+use super::ctx::Ctx;
+use super::runs::{MIN_PRIORITY_WIDTH, OWN_WIDTH, Run, Runs};
+use super::{labels, style, tails, waits};
+use crate::analysis::LayerClass;
+use crate::model::{LaneKind, SpanId};
+use crate::view::draw::{Item, Mark, MarkKind, SectionKind, Target};
+use crate::view::geom::Rect;
+use crate::view::rows::{Row, RowKind};
+
+/// Space between a row's edges and its bars, points.
+pub(super) const BAR_INSET: f32 = 1.0;
+
+/// Rows that scroll together.
+pub(super) struct Strip<'a> {
+    pub rows: &'a [Row],
+    /// Index of the first of `rows` among all.
+    pub first: usize,
+    pub area: Rect,
+    /// Picture y of rows at y 0.
+    pub dy: f32,
+    pub pinned: bool,
+}
+
+/// A row on the screen.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub row: u32,
+    pub pinned: bool,
+    /// The bars' rectangle, canvas wide.
+    pub bar: Rect,
+    /// GPU lane: fades while links show.
+    pub gpu: bool,
+}
+
+/// What the stages of one strip collect, in painting order.
+#[derive(Default)]
+pub(super) struct Layers {
+    pub back: Vec<Item>,
+    pub tails: Vec<Item>,
+    pub spans: Vec<Item>,
+    pub priority: Vec<Item>,
+    pub labels: Vec<labels::Candidate>,
+    pub texts: Vec<Item>,
+}
+
+pub(super) fn strip(ctx: &mut Ctx<'_>, strip: &Strip<'_>) {
+    let mut out = Layers::default();
+    backgrounds(ctx, strip, &mut out);
+    if ctx.input.options.exposed_columns {
+        waits::columns(ctx, strip.rows, strip.area, strip.dy, &mut out.back);
+    }
+    for (i, row) in strip.rows.iter().enumerate() {
+        let place = Place {
+            row: u32::try_from(strip.first + i).unwrap_or(u32::MAX),
+            pinned: strip.pinned,
+            bar: Rect::new(
+                ctx.x0,
+                row.y + strip.dy + BAR_INSET,
+                ctx.x1(),
+                row.y + strip.dy + row.height - BAR_INSET,
+            ),
+            gpu: false,
+        };
+        match row.kind {
+            RowKind::Header => {}
+            RowKind::Summary => summary(ctx, row, place, &mut out),
+            RowKind::Lane { leaf, sub } => lane_row(ctx, (leaf, sub), place, &mut out),
+        }
+    }
+    let texts = labels::choose(ctx, std::mem::take(&mut out.labels));
+    let kind = if strip.pinned {
+        SectionKind::Pinned
+    } else {
+        SectionKind::Lanes
+    };
+    let mut items = out.back;
+    items.append(&mut out.tails);
+    items.append(&mut out.spans);
+    items.append(&mut out.priority);
+    items.extend(texts);
+    items.append(&mut out.texts);
+    let clip = Rect::new(ctx.x0, strip.area.y0, ctx.x1(), strip.area.y1);
+    ctx.section(kind, clip, items);
+}
+
+fn backgrounds(ctx: &Ctx<'_>, strip: &Strip<'_>, out: &mut Layers) {
+    let theme = ctx.input.theme;
+    let mut open: Option<(Rect, u32)> = None;
+    for row in strip.rows {
+        let rect = Rect::new(
+            ctx.x0,
+            row.y + strip.dy,
+            ctx.x1(),
+            row.y + strip.dy + row.height,
+        );
+        let node = row.node.0;
+        match (&mut open, row.kind) {
+            (_, RowKind::Header) => continue,
+            (Some((r, n)), _) if *n == node => r.y1 = rect.y1,
+            _ => {
+                push_background(&mut out.back, open.take(), theme.lane);
+                open = Some((rect, node));
+            }
+        }
+    }
+    push_background(&mut out.back, open, theme.lane);
+}
+
+fn push_background(out: &mut Vec<Item>, lane: Option<(Rect, u32)>, fill: crate::view::Rgba) {
+    if let Some((rect, _)) = lane {
+        out.push(Item::Rect { rect, fill });
+    }
+}
+
+/// A collapsed group: the outermost rows of all its lanes on top of each other.
+fn summary(ctx: &mut Ctx<'_>, row: &Row, place: Place, out: &mut Layers) {
+    let tree = ctx.input.rows.tree().clone();
+    for leaf in tree.leaves_below(row.node) {
+        row_of(ctx, (leaf, 0), place, out, true);
+    }
+}
+
+fn lane_row(ctx: &mut Ctx<'_>, at: (u32, u16), place: Place, out: &mut Layers) {
+    row_of(ctx, at, place, out, false);
+    let lod = ctx.input.rows.tree().lod().clone();
+    let wait = lod.waits().iter().find(|w| (w.leaf, w.sub) == at);
+    if let Some(wait) = wait {
+        waits::row(ctx, wait, place, out);
+    }
+    if ctx.input.options.tails {
+        tails::row(ctx, at, place, out);
+    }
+    chosen(ctx, at, place, out);
+}
+
+/// Spans and runs of one sub-row.
+fn row_of(ctx: &mut Ctx<'_>, at: (u32, u16), mut place: Place, out: &mut Layers, summary: bool) {
+    let input = ctx.input;
+    let lod = input.rows.tree().lod().clone();
+    let leaf = lod.leaf(at.0);
+    let Some(row) = leaf.rows.get(usize::from(at.1)) else {
+        return;
+    };
+    place.gpu = input.trace.lane(leaf.lane).kind == LaneKind::Gpu;
+    let mut runs = Runs::new(input.viewport);
+    let layers = input.analysis.layers();
+    row.walk(input.trace, layers, ctx.window, ctx.merge_ns, &mut |p| {
+        runs.push(p);
+    });
+    for run in runs.finish() {
+        let mark = mark(ctx, &run, place, |i| row.id(i));
+        draw(ctx, &mark, &run, place, out, summary);
+        ctx.list.marks.push(mark);
+    }
+}
+
+/// A run as a mark with its final rectangle.
+fn mark(ctx: &Ctx<'_>, run: &Run, place: Place, id: impl Fn(u32) -> SpanId) -> Mark {
+    let height = place.bar.height() * run.height();
+    Mark {
+        rect: Rect::new(
+            ctx.clip_x(run.x0),
+            place.bar.y1 - height,
+            ctx.clip_x(run.x1),
+            place.bar.y1,
+        ),
+        row: place.row,
+        pinned: place.pinned,
+        kind: MarkKind::Plain,
+        first: id(run.first),
+        count: run.count,
+        busy: run.busy,
+        longest: id(run.longest),
+        layer: run.layer,
+        class: ctx.class(run.layer),
+    }
+}
+
+fn draw(ctx: &mut Ctx<'_>, mark: &Mark, run: &Run, place: Place, out: &mut Layers, summary: bool) {
+    let theme = ctx.input.theme;
+    let mut look = ctx.style(mark.class, place.gpu);
+    if run.count > 1 {
+        ctx.list.stats.merged_runs += 1;
+        ctx.list.stats.merged_spans += u64::from(run.count);
+        out.spans.push(Item::Rect {
+            rect: mark.rect,
+            fill: look.fill,
+        });
+        if mark.rect.width() >= 4.0 && mark.rect.height() >= 8.0 {
+            out.spans.push(Item::Notches {
+                rect: mark.rect,
+                color: theme.lane,
+            });
+        }
+        return;
+    }
+    ctx.list.stats.single_spans += 1;
+    if ctx.input.options.color_by_name {
+        look.fill = style::vary(look.fill, ctx.input.trace.spans().name(mark.first));
+    }
+    span(ctx, mark, &look, out);
+    let wide = run.x1 - run.x0 >= f64::from(crate::view::label::MIN_LABEL_WIDTH);
+    if wide && !summary && ctx.input.options.labels && !waits::has_label(ctx, mark) {
+        out.labels.push(labels::Candidate {
+            rect: mark.rect,
+            span: mark.first,
+            class: mark.class,
+            color: look.label,
+        });
+    }
+}
+
+/// One span that has a rectangle of its own.
+fn span(ctx: &Ctx<'_>, mark: &Mark, look: &style::Style, out: &mut Layers) {
+    let rect = mark.rect;
+    let px = ctx.pixel();
+    let wide = f64::from(rect.width()) >= OWN_WIDTH;
+    if ctx.input.trace.is_unfinished(mark.first) {
+        let to = look.fill.percent(8);
+        out.spans.push(fade_out(ctx, rect, look.fill, to));
+        out.spans.push(Item::Rect {
+            rect: Rect::new(rect.x0, rect.y0, (rect.x1 - FADE).max(rect.x0), rect.y1),
+            fill: look.fill,
+        });
+    } else {
+        out.spans.push(Item::Rect {
+            rect,
+            fill: look.fill,
+        });
+    }
+    if mark.class == LayerClass::Sync && rect.width() >= 8.0 {
+        out.spans.push(Item::Dots {
+            rect,
+            color: look.label.percent(60),
+        });
+    }
+    if let Some(color) = look.border
+        && wide
+    {
+        out.spans.push(Item::Outline {
+            rect,
+            color,
+            width: px,
+        });
+    } else if let Some(fill) = look.edge
+        && rect.width() >= 4.0
+    {
+        out.spans.push(Item::Rect {
+            rect: Rect::new(rect.x1 - px, rect.y0, rect.x1, rect.y1),
+            fill,
+        });
+    }
+}
+
+/// Width of the fading end of an unfinished span, points.
+const FADE: f32 = 24.0;
+
+fn fade_out(_ctx: &Ctx<'_>, rect: Rect, from: crate::view::Rgba, to: crate::view::Rgba) -> Item {
+    Item::Fade {
+        rect: Rect::new((rect.x1 - FADE).max(rect.x0), rect.y0, rect.x1, rect.y1),
+        from,
+        to,
+    }
+}
+
+/// Rule L6: search hits, linked operations, the selected span and spans of the hovered name.
+fn chosen(ctx: &mut Ctx<'_>, at: (u32, u16), place: Place, out: &mut Layers) {
+    let input = ctx.input;
+    if let Some(hits) = input.hits {
+        highlight(ctx, at, place, hits, MarkKind::Hit, out);
+    }
+    if let Some(links) = input.links {
+        highlight(ctx, at, place, &links.ops, MarkKind::Linked, out);
+    }
+    if let Some(span) = input.selected {
+        highlight(ctx, at, place, &[span], MarkKind::Selected, out);
+    }
+}
+
+/// Draws those of `ids` (ascending) that lie in a row, at full strength and at least 2 points wide.
+fn highlight(
+    ctx: &mut Ctx<'_>,
+    at: (u32, u16),
+    place: Place,
+    ids: &[SpanId],
+    kind: MarkKind,
+    out: &mut Layers,
+) {
+    let input = ctx.input;
+    let lod = input.rows.tree().lod().clone();
+    let leaf = lod.leaf(at.0);
+    let row = &leaf.rows[usize::from(at.1)];
+    let spans = &input.trace.lane(leaf.lane).spans;
+    let a = ids.partition_point(|id| id.0 < spans.start);
+    let b = ids.partition_point(|id| id.0 < spans.end);
+    let starts_before = |id: &SpanId| input.trace.spans().start(*id) < ctx.window.end;
+    let mut marks: Vec<Mark> = Vec::new();
+    for &id in ids[a..b].iter().take_while(|id| starts_before(id)) {
+        let range = input.trace.spans().range(id);
+        if range.end < ctx.window.start || row.find(id).is_none() {
+            continue;
+        }
+        let (x0, x1) = (ctx.x(range.start), ctx.x(range.end));
+        let busy = range.clip(ctx.window).len();
+        let narrow = f64::from(x1 - x0) < OWN_WIDTH;
+        if let Some(last) = marks.last_mut()
+            && narrow
+            && x0 < last.rect.x1 + 1.0
+            && f64::from(last.rect.width()) < OWN_WIDTH * 2.0
+        {
+            last.rect.x1 = last.rect.x1.max(x1);
+            last.count += 1;
+            last.busy += busy;
+            continue;
+        }
+        let floor = marks.last().map_or(f32::NEG_INFINITY, |m| m.rect.x1);
+        let x0 = x0.max(floor);
+        let layer = input.analysis.layers().of(id);
+        marks.push(Mark {
+            rect: Rect::new(
+                x0,
+                place.bar.y0,
+                x1.max(x0 + MIN_PRIORITY_WIDTH as f32),
+                place.bar.y1,
+            ),
+            row: place.row,
+            pinned: place.pinned,
+            kind,
+            first: id,
+            count: 1,
+            busy,
+            longest: id,
+            layer,
+            class: ctx.class(layer),
+        });
+    }
+    for mark in marks {
+        draw_chosen(ctx, &mark, out);
+        ctx.list.marks.push(mark);
+    }
+}
+
+fn draw_chosen(ctx: &Ctx<'_>, mark: &Mark, out: &mut Layers) {
+    let theme = ctx.input.theme;
+    let look = style::style(theme, mark.class, 100);
+    if mark.kind == MarkKind::Selected {
+        out.priority.push(Item::Outline {
+            rect: mark.rect.inset(-1.0),
+            color: theme.strong,
+            width: 2.0,
+        });
+        return;
+    }
+    out.priority.push(Item::Rect {
+        rect: mark.rect,
+        fill: look.fill.over(theme.lane),
+    });
+    if f64::from(mark.rect.width()) >= OWN_WIDTH {
+        let color = if mark.kind == MarkKind::Linked {
+            theme.strong
+        } else {
+            look.border.or(look.edge).unwrap_or(look.fill)
+        };
+        out.priority.push(Item::Outline {
+            rect: mark.rect,
+            color,
+            width: ctx.pixel(),
+        });
+    }
+    if mark.rect.width() >= crate::view::label::MIN_LABEL_WIDTH && mark.count == 1 {
+        out.labels.push(labels::Candidate {
+            rect: mark.rect,
+            span: mark.first,
+            class: mark.class,
+            color: look.label,
+        });
+    }
+}
+
+/// Remembers where something can be hit.
+pub(super) fn target(ctx: &mut Ctx<'_>, rect: Rect, clip: Rect, target: Target) {
+    let rect = rect.clip(clip);
+    if !rect.is_empty() {
+        ctx.list.targets.push((rect, target));
+    }
+}

@@ -1,0 +1,107 @@
+//! The GPU operations that belong to a CPU span, and the call that belongs to a GPU operation. Computed once per
+//! hovered or selected span, not per frame.
+
+use std::collections::BTreeSet;
+
+use crate::analysis::Analysis;
+use crate::model::{Link, SpanId, Trace};
+use crate::time::TimeRange;
+
+/// Links that are drawn between the first and the last one.
+pub const BETWEEN: usize = 48;
+
+/// What is linked to one span.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Links {
+    /// The span.
+    pub span: SpanId,
+    /// All operations on the GPU side, ascending (for the outline and the fading of the rest).
+    pub ops: Vec<SpanId>,
+    /// The links to draw, by start of the operation: the first, the last to end, and at most 48 between.
+    pub arrows: Vec<Link>,
+    /// Links that are not drawn.
+    pub more: usize,
+}
+
+impl Links {
+    /// The links of a CPU span (what calls in it launch on its own thread, and on autograd threads of its process
+    /// meanwhile) or of a GPU operation (its own launch). Empty for spans without any.
+    #[must_use]
+    pub fn of(trace: &Trace, analysis: &Analysis, span: SpanId) -> Self {
+        let mut links: Vec<Link> = Vec::new();
+        if let Some(call) = trace.launch_of(span) {
+            links.push(Link {
+                from: call,
+                to: span,
+            });
+        } else if !trace.lane(trace.spans().lane(span)).kind.is_gpu() {
+            links = launched(trace, analysis, span);
+        }
+        Self::choose(trace, span, links)
+    }
+
+    fn choose(trace: &Trace, span: SpanId, mut links: Vec<Link>) -> Self {
+        let mut ops: Vec<SpanId> = links.iter().map(|l| l.to).collect();
+        ops.sort_unstable();
+        ops.dedup();
+        links.sort_unstable_by_key(|l| (trace.spans().start(l.to), l.to, l.from));
+        let last = links
+            .iter()
+            .enumerate()
+            .max_by_key(|(_, l)| (trace.spans().end(l.to), l.to))
+            .map(|(i, _)| i);
+        let mut chosen = BTreeSet::new();
+        let n = links.len();
+        if let Some(last) = last {
+            // Evenly spread between the first and the last to start; the last to end may be one of them.
+            let between = n.saturating_sub(2).min(BETWEEN);
+            chosen.extend((1..=between).map(|i| i * (n - 1) / (between + 1)));
+            chosen.extend([0, last]);
+        }
+        let arrows: Vec<Link> = chosen.into_iter().map(|i| links[i]).collect();
+        Self {
+            span,
+            more: n.saturating_sub(arrows.len()),
+            ops,
+            arrows,
+        }
+    }
+
+    /// True where nothing is linked.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ops.is_empty()
+    }
+}
+
+fn launched(trace: &Trace, analysis: &Analysis, span: SpanId) -> Vec<Link> {
+    let range = trace.spans().range(span);
+    let own = trace.spans().lane(span);
+    let process = trace.lane(own).process;
+    let mut out = Vec::new();
+    for lane in trace.lane_ids() {
+        let info = trace.lane(lane);
+        let autograd = process.is_some() && info.process == process && analysis.is_autograd(lane);
+        if lane == own || autograd {
+            out.extend_from_slice(links_from(trace, info.spans.clone(), range));
+        }
+    }
+    if range.is_empty() {
+        out.extend_from_slice(trace.launched_by(span));
+    }
+    out
+}
+
+/// Launches by the calls of a lane that start in `range`: one slice, since links are sorted by call and calls by start.
+fn links_from(trace: &Trace, lane: std::ops::Range<u32>, range: TimeRange) -> &[Link] {
+    let starts = &trace.spans().starts()[lane.start as usize..lane.end as usize];
+    let at = |t: i64| {
+        let i = starts.partition_point(|&s| s < t);
+        SpanId(lane.start + u32::try_from(i).unwrap_or(0))
+    };
+    let (first, last) = (at(range.start), at(range.end));
+    let links = trace.launches();
+    let a = links.partition_point(|l| l.from < first);
+    let b = links.partition_point(|l| l.from < last);
+    &links[a..b.max(a)]
+}

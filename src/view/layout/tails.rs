@@ -1,0 +1,124 @@
+//! The second claim (rule D3): when the GPU work that a CPU span launched really ended.
+
+use super::ctx::{Ctx, short_time, text};
+use super::lanes::{Layers, Place, target};
+use crate::time::TimeRange;
+use crate::view::draw::{Font, Item, Target};
+use crate::view::geom::{Point, Rect};
+use crate::view::label;
+use crate::view::theme::Swatch;
+
+/// Narrower tails are left out, points.
+const MIN_WIDTH: f64 = 4.0;
+/// Height of a tail, points.
+const HEIGHT: f32 = 8.0;
+/// Tails of one row that start closer than this to the last one drawn are left out, points.
+const MIN_DISTANCE: f32 = 8.0;
+
+/// The tails of one sub-row.
+pub(super) fn row(ctx: &mut Ctx<'_>, at: (u32, u16), place: Place, out: &mut Layers) {
+    let input = ctx.input;
+    let lod = input.rows.tree().lod().clone();
+    let leaf = lod.leaf(at.0);
+    let spans = input.trace.spans();
+    let row = &leaf.rows[usize::from(at.1)];
+    let least = MIN_WIDTH * input.viewport.ns_per_px();
+    let mut last_start = f32::NEG_INFINITY;
+    let mut last_end = f32::NEG_INFINITY;
+    for i in lod.tails_in(input.trace, input.analysis, leaf.lane, ctx.window) {
+        let tail = input.analysis.tails()[i];
+        if (tail.lag as f64) < least || row.find(tail.span).is_none() {
+            continue;
+        }
+        let range = TimeRange::new(spans.end(tail.span), spans.end(tail.last_op));
+        if !range.overlaps(ctx.window) {
+            continue;
+        }
+        let (x0, x1) = (ctx.x(range.start), ctx.x(range.end));
+        if x0 - last_start < MIN_DISTANCE {
+            ctx.list.stats.tails_dropped += 1;
+            continue;
+        }
+        last_start = x0;
+        let y = (place.bar.y0 + place.bar.y1) / 2.0;
+        let rect = Rect::new(x0, y - HEIGHT / 2.0, x1, y + HEIGHT / 2.0);
+        draw(ctx, rect, out);
+        let clip = Rect {
+            y0: place.bar.y0,
+            y1: place.bar.y1,
+            x0: ctx.x0,
+            x1: ctx.x1(),
+        };
+        target(ctx, rect, clip, Target::Tail(i));
+        if x0 >= last_end {
+            caption(ctx, i, row, (rect, y), out);
+        }
+        last_end = last_end.max(x1);
+    }
+}
+
+fn draw(ctx: &Ctx<'_>, rect: Rect, out: &mut Layers) {
+    let theme = ctx.input.theme;
+    let color = theme.swatch(Swatch::Cpu);
+    let line = if theme.dark { color.tint(45) } else { color };
+    out.tails.push(Item::Rect {
+        rect,
+        fill: color.percent(35),
+    });
+    out.tails.push(Item::Dashed {
+        rect,
+        color: line,
+        on: 4.0,
+        off: 3.0,
+    });
+    // The end cap: an arrow against a wall.
+    let (x, y) = (rect.x1, (rect.y0 + rect.y1) / 2.0);
+    out.tails.push(Item::Rect {
+        rect: Rect::new(x - 1.5, rect.y0 - 3.0, x, rect.y1 + 3.0),
+        fill: line,
+    });
+    if rect.width() >= 10.0 {
+        out.tails.push(Item::Triangle {
+            points: [
+                Point::new(x - 7.0, y - 4.0),
+                Point::new(x - 7.0, y + 4.0),
+                Point::new(x - 2.0, y),
+            ],
+            color: line,
+        });
+    }
+}
+
+/// "forward → GPU +21 ms" right of the tail, or inside it, where nothing else is.
+fn caption(
+    ctx: &Ctx<'_>,
+    tail: usize,
+    row: &crate::view::lod::SubRow,
+    (rect, y): (Rect, f32),
+    out: &mut Layers,
+) {
+    let input = ctx.input;
+    let tail = input.analysis.tails()[tail];
+    let spans = input.trace.spans();
+    let lag = short_time(tail.lag);
+    let name = input.trace.span_name(tail.span);
+    let end = spans.end(tail.last_op);
+    let next = row.after(input.trace, end.saturating_sub(1));
+    let free = next.map_or(ctx.x1(), |id| ctx.x(spans.start(id)));
+    // Something that began before and still runs covers the place as well.
+    let covered = row
+        .at_or_before(input.trace, end.saturating_sub(1))
+        .is_some_and(|id| spans.end(id) > end);
+    let room = label::capacity(free - rect.x1 - 2.0);
+    let extra = " → GPU +".len() - 2 + lag.chars().count();
+    if covered || room < extra + label::MIN_CHARS || rect.x1 > ctx.x1() {
+        return;
+    }
+    if let Some(short) = label::shorten(name, (room - extra).min(28)) {
+        let words = format!("{short} → GPU +{lag}");
+        let at = (rect.x1 + 5.0, y);
+        let width = free - rect.x1 - 5.0;
+        out.texts
+            .push(text(at, words, Font::Label, input.theme.weak, width));
+    }
+}

@@ -1,0 +1,345 @@
+//! The first claim (rules D1, D2): which part of a batch wait the GPU spent idle, which it hid, which nobody recorded.
+
+use super::ctx::{Ctx, short_time, text};
+use super::lanes::{Layers, Place, target};
+use super::runs::{Run, Runs};
+use crate::analysis::{LayerClass, LayerId, Union};
+use crate::model::SpanId;
+use crate::time::{TimeRange, Unit};
+use crate::view::draw::{Font, Item, Mark, MarkKind, Target};
+use crate::view::geom::{Rect, Rgba};
+use crate::view::label::{MIN_CHARS, MIN_LABEL_WIDTH, MONO_ADVANCE, PADDING, capacity};
+use crate::view::lod::{Tree, WaitRow};
+use crate::view::rows::NodeKind;
+use crate::view::theme::Swatch;
+
+/// From this width an exposed part is hatched, points.
+const HATCH_FROM: f32 = 5.0;
+/// Columns narrower than this are left out, and closer ones join, points.
+const COLUMN: f64 = 3.0;
+
+/// Exposed and unrecorded parts of the waits of one row of a loop lane, and their labels.
+pub(super) fn row(ctx: &mut Ctx<'_>, wait: &WaitRow, place: Place, out: &mut Layers) {
+    grey(
+        ctx,
+        &wait.unrecorded,
+        &wait.unrecorded_tree,
+        place.bar,
+        &mut out.priority,
+    );
+    let runs = exposed_runs(ctx, &wait.exposed, &wait.exposed_tree);
+    let layer = wait
+        .spans
+        .first()
+        .map_or(LayerId(0), |&id| ctx.input.analysis.layers().of(id));
+    for run in &runs {
+        let rect = Rect {
+            x0: ctx.clip_x(run.x0),
+            x1: ctx.clip_x(run.x1),
+            ..place.bar
+        };
+        exposed(ctx, rect, &mut out.priority);
+        let first = span_at(ctx, wait, run.hull.start);
+        ctx.list.marks.push(Mark {
+            rect,
+            row: place.row,
+            pinned: place.pinned,
+            kind: MarkKind::Exposed,
+            first,
+            count: run.count,
+            busy: run.busy,
+            longest: first,
+            layer,
+            class: LayerClass::Wait,
+        });
+    }
+    let spans = ctx.input.trace.spans();
+    let a = wait
+        .spans
+        .partition_point(|&id| spans.end(id) <= ctx.window.start);
+    let b = wait
+        .spans
+        .partition_point(|&id| spans.start(id) < ctx.window.end);
+    let least = f64::from(MIN_LABEL_WIDTH) * ctx.input.viewport.ns_per_px();
+    for &id in wait.spans.get(a..b).unwrap_or_default() {
+        let range = spans.range(id);
+        if range.clip(ctx.window).len() as f64 >= least {
+            let parts = Parts {
+                exposed: &wait.exposed,
+                unrecorded: &wait.unrecorded,
+            };
+            label(ctx, range, &parts, place.bar, &mut out.texts);
+        }
+    }
+}
+
+/// The wait span of a row that an exposed part at `t` belongs to.
+fn span_at(ctx: &Ctx<'_>, wait: &WaitRow, t: i64) -> SpanId {
+    let spans = ctx.input.trace.spans();
+    let i = wait.spans.partition_point(|&id| spans.start(id) <= t);
+    wait.spans[i.saturating_sub(1)]
+}
+
+/// Whether a mark is a wait that [`row`] labels itself.
+pub(super) fn has_label(ctx: &Ctx<'_>, mark: &Mark) -> bool {
+    mark.class == LayerClass::Wait
+        && ctx
+            .input
+            .rows
+            .tree()
+            .lod()
+            .waits()
+            .iter()
+            .any(|w| w.spans.binary_search(&mark.first).is_ok())
+}
+
+/// Exposed parts in the window, narrow neighbours joined among themselves only.
+pub(super) fn exposed_runs(ctx: &Ctx<'_>, union: &Union, tree: &Tree) -> Vec<Run> {
+    let mut runs = Runs::priority(ctx.input.viewport);
+    tree.walk(union, ctx.window, ctx.merge_ns, &mut |p| runs.push(p));
+    runs.finish()
+}
+
+/// One exposed part: solid, and hatched where there is room for it.
+pub(super) fn exposed(ctx: &Ctx<'_>, rect: Rect, out: &mut Vec<Item>) {
+    let theme = ctx.input.theme;
+    let fill = theme.swatch(Swatch::Wait);
+    out.push(Item::Rect { rect, fill });
+    if rect.width() >= HATCH_FROM {
+        out.push(Item::Hatch {
+            rect,
+            color: theme.hatch(),
+            line: 2.0,
+            pitch: 6.0,
+        });
+        out.push(Item::Outline {
+            rect,
+            color: fill.shade(if theme.dark { 100 } else { 72 }),
+            width: ctx.pixel(),
+        });
+    }
+}
+
+/// Parts of a wait of which nobody knows what the GPU did.
+pub(super) fn grey(ctx: &Ctx<'_>, union: &Union, tree: &Tree, bar: Rect, out: &mut Vec<Item>) {
+    let theme = ctx.input.theme;
+    let mut runs = Runs::priority(ctx.input.viewport);
+    tree.walk(union, ctx.window, ctx.merge_ns, &mut |p| runs.push(p));
+    for run in runs.finish() {
+        let rect = Rect {
+            x0: ctx.clip_x(run.x0),
+            x1: ctx.clip_x(run.x1),
+            ..bar
+        };
+        let fill = theme.unrecorded.percent(45).over(theme.lane);
+        out.push(Item::Rect { rect, fill });
+        if rect.width() >= 3.0 {
+            out.push(Item::Outline {
+                rect,
+                color: theme.unrecorded,
+                width: ctx.pixel(),
+            });
+        }
+    }
+}
+
+/// The unions that a wait's label is made of.
+pub(super) struct Parts<'a> {
+    pub exposed: &'a Union,
+    pub unrecorded: &'a Union,
+}
+
+/// "wait 101 ms · 39 exposed", in the widest part that is not hatched, else on a plate over the hatch.
+pub(super) fn label(
+    ctx: &Ctx<'_>,
+    wait: TimeRange,
+    parts: &Parts<'_>,
+    bar: Rect,
+    out: &mut Vec<Item>,
+) {
+    let theme = ctx.input.theme;
+    let shown = wait.clip(ctx.window);
+    let texts = texts(wait, parts);
+    let y = (bar.y0 + bar.y1) / 2.0;
+    let free = widest_free(shown, parts.exposed);
+    let (x0, x1) = (ctx.x(free.start).max(ctx.x0), ctx.x(free.end).min(ctx.x1()));
+    let room = capacity(x1 - x0);
+    if let Some(t) = texts.iter().find(|t| t.chars().count() <= room) {
+        out.push(text(
+            (x0 + PADDING, y),
+            t.clone(),
+            Font::Label,
+            theme.text,
+            x1 - x0,
+        ));
+        return;
+    }
+    let (x0, x1) = (
+        ctx.x(shown.start).max(ctx.x0),
+        ctx.x(shown.end).min(ctx.x1()),
+    );
+    let room = capacity(x1 - x0 - 4.0);
+    let Some(t) = texts.iter().find(|t| t.chars().count() <= room) else {
+        return;
+    };
+    let width = t.chars().count() as f32 * MONO_ADVANCE + 2.0 * PADDING;
+    let plate = Rect::new(x0 + 2.0, bar.y0 + 1.0, x0 + 2.0 + width, bar.y1 - 1.0);
+    out.push(Item::Rect {
+        rect: plate,
+        fill: theme.swatch(Swatch::Wait),
+    });
+    let color: Rgba = theme.label(Swatch::Wait);
+    out.push(text(
+        (x0 + 2.0 + PADDING, y),
+        t.clone(),
+        Font::Label,
+        color,
+        x1 - x0,
+    ));
+}
+
+/// Texts of a wait from the most telling to the shortest.
+fn texts(wait: TimeRange, parts: &Parts<'_>) -> Vec<String> {
+    let exposed = parts.exposed.measure_in(wait);
+    let unrecorded = parts.unrecorded.measure_in(wait);
+    let time = short_time(wait.len());
+    let what = if exposed == wait.len() {
+        "all exposed".to_owned()
+    } else if unrecorded == wait.len() {
+        "not recorded".to_owned()
+    } else if exposed > 0 {
+        format!("{} exposed", same_unit(exposed, wait.len()))
+    } else if unrecorded > 0 {
+        format!("{} not recorded", same_unit(unrecorded, wait.len()))
+    } else {
+        "hidden".to_owned()
+    };
+    let mut all = vec![
+        format!("wait {time} · {what}"),
+        format!("wait {time}"),
+        time,
+    ];
+    if exposed == 0 && unrecorded == 0 {
+        all.insert(1, "wait · hidden".to_owned());
+    }
+    all.push("wait".to_owned());
+    debug_assert!(all.iter().all(|t| t.chars().count() >= MIN_CHARS));
+    all
+}
+
+/// `part` in the unit of `whole`, without its symbol; with its own unit where that would be 0.
+fn same_unit(part: i64, whole: i64) -> String {
+    let unit = Unit::for_length(whole);
+    let decimals = match part / unit.ns().max(1) {
+        10.. => 0,
+        1.. => 1,
+        _ => 2,
+    };
+    let text = unit.format(part, if unit == Unit::Ns { 0 } else { decimals });
+    if text.bytes().any(|b| (b'1'..=b'9').contains(&b)) {
+        text
+    } else {
+        short_time(part)
+    }
+}
+
+/// The longest stretch of `shown` without exposed parts.
+fn widest_free(shown: TimeRange, exposed: &Union) -> TimeRange {
+    let mut best = TimeRange::new(shown.start, shown.start);
+    let mut at = shown.start;
+    for part in exposed.parts_in(shown) {
+        let gap = TimeRange::new(at, part.start);
+        if gap.len() > best.len() {
+            best = gap;
+        }
+        at = part.end;
+    }
+    let rest = TimeRange::new(at, shown.end);
+    if rest.len() > best.len() { rest } else { best }
+}
+
+/// Tinted columns behind the lanes of each rank (rule D2).
+pub(super) fn columns(
+    ctx: &Ctx<'_>,
+    rows: &[crate::view::Row],
+    area: Rect,
+    dy: f32,
+    out: &mut Vec<Item>,
+) {
+    let ranks = ctx.input.analysis.ranks();
+    let lod = ctx.input.rows.tree().lod();
+    for (i, rank) in ranks.iter().enumerate() {
+        let Some((y0, y1)) = extent_of(ctx, rank.rank, ranks.len(), rows, area, dy) else {
+            continue;
+        };
+        let fill = ctx.input.theme.swatch(Swatch::Wait).percent(9);
+        let runs = exposed_runs(ctx, &rank.wait_exposed, &lod.rank(i).exposed);
+        for (x0, x1) in joined(&runs) {
+            let rect = Rect::new(ctx.clip_x(x0), y0, ctx.clip_x(x1), y1);
+            out.push(Item::Rect { rect, fill });
+        }
+    }
+}
+
+/// Neighbours closer than 3 points joined, then those of at least 3 points.
+fn joined(runs: &[Run]) -> Vec<(f64, f64)> {
+    let mut out: Vec<(f64, f64)> = Vec::new();
+    for run in runs {
+        match out.last_mut() {
+            Some(last) if run.x0 - last.1 < COLUMN => last.1 = last.1.max(run.x1),
+            _ => out.push((run.x0, run.x1)),
+        }
+    }
+    out.retain(|(a, b)| b - a >= COLUMN);
+    out
+}
+
+/// The height that a rank's lanes take: everything for a single rank.
+fn extent_of(
+    ctx: &Ctx<'_>,
+    rank: u32,
+    ranks: usize,
+    rows: &[crate::view::Row],
+    area: Rect,
+    dy: f32,
+) -> Option<(f32, f32)> {
+    if ranks == 1 {
+        return Some((area.y0, area.y1));
+    }
+    let tree = ctx.input.rows.tree();
+    let of = |row: &&crate::view::Row| {
+        let mut at = row.node;
+        while let Some(parent) = tree.node(at).parent {
+            at = parent;
+        }
+        tree.node(at).kind == NodeKind::Rank(rank)
+    };
+    let mut own = rows.iter().filter(of);
+    let first = own.next()?;
+    let last = own.next_back().unwrap_or(first);
+    Some((first.y + dy, last.y + last.height + dy))
+}
+
+/// Makes the waits of a rank reachable: one target per wait that is at least a point wide.
+pub(super) fn targets(ctx: &mut Ctx<'_>, rank: usize, bar: Rect, clip: Rect) {
+    let waits = ctx.input.analysis.waits();
+    // Waits are sorted by start; of one rank they do not overlap.
+    let end = waits.partition_point(|w| w.range.start < ctx.window.end);
+    let px = ctx.input.viewport.ns_per_px();
+    let mut edge = f32::NEG_INFINITY;
+    for (i, wait) in waits[..end].iter().enumerate() {
+        if wait.rank != rank || wait.range.end <= ctx.window.start || (wait.range.len() as f64) < px
+        {
+            continue;
+        }
+        let rect = Rect {
+            x0: ctx.x(wait.range.start),
+            x1: ctx.x(wait.range.end),
+            ..bar
+        };
+        if rect.x0 >= edge {
+            edge = rect.x1;
+            target(ctx, rect, clip, Target::Wait(i));
+        }
+    }
+}

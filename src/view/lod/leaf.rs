@@ -1,0 +1,274 @@
+//! The rows of a lane: API calls split off the ops of a CPU thread, spans by sub-row.
+
+use super::ids::Ids;
+use super::tree::{Intervals, Piece, Tree};
+use crate::analysis::{LayerId, Layers, Union};
+use crate::model::{LaneId, LaneKind, SpanId, Spans, Trace};
+use crate::time::TimeRange;
+
+/// Which spans of a lane a leaf shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Part {
+    /// All.
+    All,
+    /// All but API calls.
+    Work,
+    /// API, launch and sync calls.
+    Api,
+}
+
+/// A lane, or the part of a lane that has rows of its own.
+pub struct Leaf {
+    /// The lane.
+    pub lane: LaneId,
+    /// Which of its spans.
+    pub part: Part,
+    /// Sub-rows, outermost first.
+    pub rows: Vec<SubRow>,
+    /// Number of spans.
+    pub spans: u32,
+    /// Busy time over the whole trace (union of all sub-rows), ns.
+    pub busy: i64,
+    /// What deeper rows cover beyond the first one: spans that outlast what they started in.
+    beyond: Union,
+}
+
+/// One row: spans that do not overlap.
+pub struct SubRow {
+    ids: Ids,
+    tree: Tree,
+}
+
+/// The spans of one row as [`Intervals`].
+struct RowSpans<'a> {
+    ids: &'a Ids,
+    spans: &'a Spans,
+    layers: &'a Layers,
+}
+
+impl Intervals for RowSpans<'_> {
+    fn len(&self) -> usize {
+        self.ids.len()
+    }
+    #[inline]
+    fn range(&self, i: usize) -> TimeRange {
+        self.spans.range(self.ids.get(i))
+    }
+    #[inline]
+    fn layer(&self, i: usize) -> LayerId {
+        self.layers.of(self.ids.get(i))
+    }
+}
+
+impl SubRow {
+    /// Number of spans.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// True when it has none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ids.len() == 0
+    }
+
+    /// The `i`-th span of the row.
+    #[must_use]
+    pub fn id(&self, i: u32) -> SpanId {
+        self.ids.get(i as usize)
+    }
+
+    /// All spans, by start.
+    pub fn ids(&self) -> impl Iterator<Item = SpanId> {
+        (0..self.ids.len()).map(|i| self.ids.get(i))
+    }
+
+    /// Position of a span in the row.
+    #[must_use]
+    pub fn find(&self, span: SpanId) -> Option<u32> {
+        let i = self.lower_bound(|id| id < span);
+        (i < self.ids.len() && self.ids.get(i) == span).then(|| u32::try_from(i).ok())?
+    }
+
+    /// The last span that starts at or before `t`.
+    #[must_use]
+    pub fn at_or_before(&self, trace: &Trace, t: i64) -> Option<SpanId> {
+        let i = self.lower_bound(|id| trace.spans().start(id) <= t);
+        i.checked_sub(1).map(|i| self.ids.get(i))
+    }
+
+    /// The first span that starts after `t`.
+    #[must_use]
+    pub fn after(&self, trace: &Trace, t: i64) -> Option<SpanId> {
+        let i = self.lower_bound(|id| trace.spans().start(id) <= t);
+        (i < self.ids.len()).then(|| self.ids.get(i))
+    }
+
+    /// Yields the spans in `window`, merged where whole nodes of the tree are at most `merge_ns` long. Positions in
+    /// the pieces are those of [`Self::id`].
+    pub fn walk(
+        &self,
+        trace: &Trace,
+        layers: &Layers,
+        window: TimeRange,
+        merge_ns: i64,
+        out: &mut impl FnMut(Piece),
+    ) {
+        let items = RowSpans {
+            ids: &self.ids,
+            spans: trace.spans(),
+            layers,
+        };
+        self.tree.walk(&items, window, merge_ns, out);
+    }
+
+    /// Busy time in a window, ns.
+    #[must_use]
+    pub fn busy_in(&self, trace: &Trace, layers: &Layers, window: TimeRange) -> i64 {
+        let mut sum = 0;
+        self.walk(trace, layers, window, i64::MAX, &mut |p| sum += p.busy);
+        sum
+    }
+
+    fn lower_bound(&self, before: impl Fn(SpanId) -> bool) -> usize {
+        let (mut a, mut b) = (0, self.ids.len());
+        while a < b {
+            let mid = a + (b - a) / 2;
+            if before(self.ids.get(mid)) {
+                a = mid + 1;
+            } else {
+                b = mid;
+            }
+        }
+        a
+    }
+}
+
+impl Leaf {
+    /// Busy time of the whole leaf (union of its rows) in a window, ns.
+    #[must_use]
+    pub fn busy_in(&self, trace: &Trace, layers: &Layers, window: TimeRange) -> i64 {
+        let first = self
+            .rows
+            .first()
+            .map_or(0, |r| r.busy_in(trace, layers, window));
+        first + self.beyond.measure_in(window)
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        let rows: usize = self
+            .rows
+            .iter()
+            .map(|r| r.ids.heap_bytes() + r.tree.heap_bytes() + size_of::<SubRow>())
+            .sum();
+        rows + self.beyond.heap_bytes()
+    }
+}
+
+/// The leaves of a lane; none where it has no spans.
+pub(super) fn build(trace: &Trace, layers: &Layers, lane: LaneId) -> Vec<Leaf> {
+    let ids: Vec<u32> = trace.lane_spans(lane).map(|id| id.0).collect();
+    if ids.is_empty() {
+        return Vec::new();
+    }
+    let api = api_layers(layers);
+    let is_api = |id: &u32| api[usize::from(layers.of(SpanId(*id)).0)];
+    let calls = match trace.lane(lane).kind {
+        LaneKind::Cpu => ids.iter().filter(|id| is_api(id)).count(),
+        _ => 0,
+    };
+    if calls == 0 || calls == ids.len() {
+        let part = if calls == 0 { Part::All } else { Part::Api };
+        let rows = |i: usize| trace.spans().row(SpanId(ids[i]));
+        return vec![leaf(trace, layers, lane, part, &ids, &rows)];
+    }
+    let (calls, work): (Vec<u32>, Vec<u32>) = ids.iter().partition(|id| is_api(id));
+    [(Part::Work, work), (Part::Api, calls)]
+        .into_iter()
+        .map(|(part, ids)| {
+            let rows = nest(trace.spans(), &ids);
+            leaf(trace, layers, lane, part, &ids, &|i| rows[i])
+        })
+        .collect()
+}
+
+/// Layers that have a row of their own under their thread.
+fn api_layers(layers: &Layers) -> Vec<bool> {
+    layers
+        .infos()
+        .iter()
+        .map(|l| matches!(l.name.as_str(), "launch" | "cuda_api" | "sync"))
+        .collect()
+}
+
+fn leaf(
+    trace: &Trace,
+    layers: &Layers,
+    lane: LaneId,
+    part: Part,
+    ids: &[u32],
+    row_of: &dyn Fn(usize) -> u16,
+) -> Leaf {
+    let mut by_row: Vec<Vec<u32>> = Vec::new();
+    for (i, &id) in ids.iter().enumerate() {
+        let row = usize::from(row_of(i));
+        if by_row.len() <= row {
+            by_row.resize_with(row + 1, Vec::new);
+        }
+        by_row[row].push(id);
+    }
+    let spans = trace.spans();
+    let rows: Vec<SubRow> = by_row
+        .iter()
+        .map(|ids| {
+            let ids = Ids::new(ids);
+            let tree = Tree::new(&RowSpans {
+                ids: &ids,
+                spans,
+                layers,
+            });
+            SubRow { ids, tree }
+        })
+        .collect();
+    let beyond = if rows.len() > 1 {
+        let union = |ids: &[u32]| Union::from_sorted(ids.iter().map(|&id| spans.range(SpanId(id))));
+        union(ids).subtract(&union(&by_row[0]))
+    } else {
+        Union::empty()
+    };
+    let first: i64 = by_row
+        .first()
+        .map_or(0, |ids| ids.iter().map(|&id| spans.dur(SpanId(id))).sum());
+    Leaf {
+        lane,
+        part,
+        rows,
+        spans: u32::try_from(ids.len()).unwrap_or(u32::MAX),
+        busy: first + beyond.measure(),
+        beyond,
+    }
+}
+
+/// Sub-rows of a selection of a lane's spans, by the rule of the model: the lowest free row below the innermost
+/// span of the selection that contains it.
+fn nest(spans: &Spans, ids: &[u32]) -> Vec<u16> {
+    struct Open {
+        end: i64,
+        row: u16,
+    }
+    let mut open: Vec<Open> = Vec::new();
+    let mut rows = Vec::with_capacity(ids.len());
+    for &id in ids {
+        let TimeRange { start, end } = spans.range(SpanId(id));
+        open.retain(|o| o.end > start);
+        let container = open.iter().rev().find(|o| o.end >= end);
+        let mut row = container.map_or(0, |o| o.row.saturating_add(1));
+        while open.iter().any(|o| o.row == row) && row < u16::MAX {
+            row += 1;
+        }
+        rows.push(row);
+        open.push(Open { end, row });
+    }
+    rows
+}

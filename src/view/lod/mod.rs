@@ -1,0 +1,270 @@
+//! Level of detail: per row of every lane a tree over its spans (leaves of 32, factor 4: hull, busy sum, count,
+//! dominant layer, longest), so that a row costs the same at every zoom. Built once per trace, off the UI thread.
+//!
+//! Busy sums are exact integers, and what a window cuts is walked span by span: nothing is estimated.
+
+mod ids;
+mod leaf;
+mod tree;
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+pub use leaf::{Leaf, Part, SubRow};
+pub use tree::{Intervals, Piece, Tree};
+
+use crate::analysis::{Analysis, LayerId, Union};
+use crate::model::{LaneId, SpanId, Trace};
+use crate::time::TimeRange;
+
+/// Levels of detail of a whole trace.
+pub struct Lod {
+    leaves: Vec<Leaf>,
+    /// First leaf of each lane; one more at the end.
+    first: Vec<u32>,
+    gpu_busy: Vec<Tree>,
+    ranks: Vec<RankTrees>,
+    waits: Vec<WaitRow>,
+    /// Per tail of [`Analysis::tails`]: the latest end of it and those before it on its lane, ns.
+    tail_reach: Vec<i64>,
+}
+
+/// Levels of detail of a rank's waits; the intervals are those of [`crate::analysis::Rank`].
+#[derive(Clone, Debug, Default)]
+pub struct RankTrees {
+    /// Over `wait`.
+    pub wait: Tree,
+    /// Over `wait_exposed`.
+    pub exposed: Tree,
+    /// Over `wait_unrecorded`.
+    pub unrecorded: Tree,
+}
+
+/// The batch waits of one row of a loop lane.
+#[derive(Clone, Debug)]
+pub struct WaitRow {
+    /// Index in [`Analysis::ranks`].
+    pub rank: usize,
+    /// Index in [`Lod::leaves`].
+    pub leaf: u32,
+    /// Sub-row in that leaf.
+    pub sub: u16,
+    /// Outermost wait spans there, by start.
+    pub spans: Vec<SpanId>,
+    /// What of them is exposed.
+    pub exposed: Union,
+    /// Levels of detail of `exposed`.
+    pub exposed_tree: Tree,
+    /// What of them is not recorded.
+    pub unrecorded: Union,
+    /// Levels of detail of `unrecorded`.
+    pub unrecorded_tree: Tree,
+}
+
+impl Lod {
+    /// Builds all levels, on all cores.
+    #[must_use]
+    pub fn build(trace: &Trace, analysis: &Analysis) -> Self {
+        let lanes: Vec<LaneId> = trace.lane_ids().collect();
+        let per_lane: Vec<Vec<Leaf>> = lanes
+            .into_par_iter()
+            .map(|lane| leaf::build(trace, analysis.layers(), lane))
+            .collect();
+        let mut first = Vec::with_capacity(per_lane.len() + 1);
+        let mut leaves = Vec::new();
+        for lane in per_lane {
+            first.push(u32::try_from(leaves.len()).unwrap_or(u32::MAX));
+            leaves.extend(lane);
+        }
+        first.push(u32::try_from(leaves.len()).unwrap_or(u32::MAX));
+        let gpu_busy = analysis
+            .gpus()
+            .par_iter()
+            .map(|g| Tree::of_union(&g.busy))
+            .collect();
+        let mut this = Self {
+            leaves,
+            first,
+            gpu_busy,
+            ranks: analysis
+                .ranks()
+                .iter()
+                .map(|r| RankTrees {
+                    wait: Tree::of_union(&r.wait),
+                    exposed: Tree::of_union(&r.wait_exposed),
+                    unrecorded: Tree::of_union(&r.wait_unrecorded),
+                })
+                .collect(),
+            waits: Vec::new(),
+            tail_reach: tail_reach(trace, analysis),
+        };
+        this.waits = this.wait_rows(trace, analysis);
+        this
+    }
+
+    /// Rows of all lanes: one leaf per lane, two where API calls were split off.
+    #[must_use]
+    pub fn leaves(&self) -> &[Leaf] {
+        &self.leaves
+    }
+
+    /// A leaf.
+    #[must_use]
+    pub fn leaf(&self, index: u32) -> &Leaf {
+        &self.leaves[index as usize]
+    }
+
+    /// Indices of the leaves of a lane.
+    pub fn leaves_of(&self, lane: LaneId) -> impl ExactSizeIterator<Item = u32> + use<> {
+        self.first[lane.index()]..self.first[lane.index() + 1]
+    }
+
+    /// Where a span is drawn: (leaf, sub-row).
+    #[must_use]
+    pub fn place(&self, trace: &Trace, span: SpanId) -> Option<(u32, u16)> {
+        let lane = trace.spans().lane(span);
+        self.leaves_of(lane).find_map(|leaf| {
+            let rows = &self.leaves[leaf as usize].rows;
+            let sub = rows.iter().position(|r| r.find(span).is_some())?;
+            Some((leaf, u16::try_from(sub).ok()?))
+        })
+    }
+
+    /// Busy intervals of a GPU: index in [`Analysis::gpus`].
+    #[must_use]
+    pub fn gpu_busy(&self, gpu: usize) -> &Tree {
+        &self.gpu_busy[gpu]
+    }
+
+    /// Waits of a rank: index in [`Analysis::ranks`].
+    #[must_use]
+    pub fn rank(&self, rank: usize) -> &RankTrees {
+        &self.ranks[rank]
+    }
+
+    /// Tails (indices in [`Analysis::tails`]) of a lane that can show in `window`: all that do, and few others.
+    #[must_use]
+    pub fn tails_in(
+        &self,
+        trace: &Trace,
+        analysis: &Analysis,
+        lane: LaneId,
+        window: TimeRange,
+    ) -> Range<usize> {
+        let tails = analysis.tails();
+        let spans = &trace.lane(lane).spans;
+        let a = tails.partition_point(|t| t.span.0 < spans.start);
+        let b = tails.partition_point(|t| t.span.0 < spans.end);
+        let skip = self.tail_reach[a..b].partition_point(|&end| end <= window.start);
+        let stop = tails[a..b].partition_point(|t| trace.spans().start(t.span) < window.end);
+        a + skip..(a + stop).max(a + skip)
+    }
+
+    /// Batch waits by row of the loop lanes.
+    #[must_use]
+    pub fn waits(&self) -> &[WaitRow] {
+        &self.waits
+    }
+
+    /// Bytes held per trace, all levels together.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        let leaves: usize = self.leaves.iter().map(Leaf::heap_bytes).sum();
+        let busy: usize = self.gpu_busy.iter().map(Tree::heap_bytes).sum();
+        let waits: usize = self
+            .waits
+            .iter()
+            .map(|w| {
+                w.spans.capacity() * 4
+                    + w.exposed.heap_bytes()
+                    + w.exposed_tree.heap_bytes()
+                    + w.unrecorded.heap_bytes()
+                    + w.unrecorded_tree.heap_bytes()
+            })
+            .sum();
+        let ranks: usize = self
+            .ranks
+            .iter()
+            .map(|r| r.wait.heap_bytes() + r.exposed.heap_bytes() + r.unrecorded.heap_bytes())
+            .sum();
+        leaves + busy + waits + ranks + self.tail_reach.capacity() * 8
+    }
+
+    fn wait_rows(&self, trace: &Trace, analysis: &Analysis) -> Vec<WaitRow> {
+        let mut out = Vec::new();
+        for (rank, info) in analysis.ranks().iter().enumerate() {
+            let Some(lane) = info.loop_lane else {
+                continue;
+            };
+            for leaf in self.leaves_of(lane) {
+                out.extend(self.wait_rows_of(trace, analysis, rank, leaf));
+            }
+        }
+        out
+    }
+
+    fn wait_rows_of(
+        &self,
+        trace: &Trace,
+        analysis: &Analysis,
+        rank: usize,
+        leaf: u32,
+    ) -> Vec<WaitRow> {
+        let info = &analysis.ranks()[rank];
+        let layers = analysis.layers();
+        let is_wait: Vec<bool> = layers
+            .infos()
+            .iter()
+            .map(|l| l.class == crate::analysis::LayerClass::Wait)
+            .collect();
+        let wait_layer = |id: LayerId| is_wait[usize::from(id.0)];
+        // Rows go from the outside in: a wait inside what an outer row already shows is not marked again.
+        let mut covered = Union::empty();
+        let mut out = Vec::new();
+        for (sub, row) in self.leaf(leaf).rows.iter().enumerate() {
+            let spans: Vec<SpanId> = row
+                .ids()
+                .filter(|&id| wait_layer(layers.of(id)))
+                .filter(|&id| {
+                    let r = trace.spans().range(id);
+                    covered.measure_in(r) < r.len()
+                })
+                .collect();
+            if spans.is_empty() {
+                continue;
+            }
+            let here = Union::from_sorted(spans.iter().map(|&id| trace.spans().range(id)));
+            let new = here.subtract(&covered);
+            let exposed = new.intersect(&info.wait_exposed);
+            let unrecorded = new.intersect(&info.wait_unrecorded);
+            out.push(WaitRow {
+                rank,
+                leaf,
+                sub: u16::try_from(sub).unwrap_or(u16::MAX),
+                exposed_tree: Tree::of_union(&exposed),
+                exposed,
+                unrecorded_tree: Tree::of_union(&unrecorded),
+                unrecorded,
+                spans,
+            });
+            covered = covered.unite(&here);
+        }
+        out
+    }
+}
+
+fn tail_reach(trace: &Trace, analysis: &Analysis) -> Vec<i64> {
+    let mut out = Vec::with_capacity(analysis.tails().len());
+    let mut lane = None;
+    let mut reach = i64::MIN;
+    for tail in analysis.tails() {
+        let here = Some(trace.spans().lane(tail.span));
+        if here != lane {
+            (lane, reach) = (here, i64::MIN);
+        }
+        reach = reach.max(trace.spans().end(tail.last_op));
+        out.push(reach);
+    }
+    out
+}

@@ -1,0 +1,34 @@
+//! The timeline as data: which time is where, which lanes show, what is drawn. Everything here is a pure function of
+//! trace, figures and view state; it knows neither egui nor files.
+//!
+//! [`layout`] turns a [`LayoutInput`] into a [`DrawList`]; window, PNG export and tests use the same list.
+
+mod draw;
+mod geom;
+mod history;
+pub mod label;
+mod layout;
+mod lod;
+mod rows;
+mod theme;
+pub mod ticks;
+mod viewport;
+
+pub use draw::{
+    Align, Areas, ArrowEnd, DrawList, Font, Hit, Item, LaneNote, Mark, MarkKind, Section,
+    SectionKind, Stats, Target, Text,
+};
+pub use geom::{Point, Rect, Rgba, Size};
+pub use history::{GESTURE_MS, History, MAX_ENTRIES};
+pub use layout::{
+    BETWEEN, LEGEND, LayoutInput, Links, MAX_LABELS, Metrics, Options, OverviewInput, RULER, STEPS,
+    Scroll, TITLE, areas, band_content_height, layout, legend, overview, overview_viewport, title,
+    window_edges,
+};
+pub use lod::{Intervals, Leaf, Lod, Part, Piece, RankTrees, SubRow, Tree, WaitRow};
+pub use rows::{
+    GROUP_GAP, LANE_GAP, MAX_OPEN_WORKERS, Node, NodeId, NodeKind, QUIET_SHARE, ROW_HEIGHT, Row,
+    RowKind, RowState, RowTree, Rows, SUMMARY_HEIGHT,
+};
+pub use theme::{Swatch, Theme};
+pub use viewport::{GUTTER, MIN_WINDOW_NS, Viewport, Window};

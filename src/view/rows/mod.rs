@@ -1,0 +1,24 @@
+//! The rows of the timeline: a fixed tree of groups and lanes, what the user did to it (collapse, pin, hide, filter),
+//! and the rows with their heights that result. Knows no time window and no colour.
+
+mod flatten;
+mod order;
+mod state;
+mod tree;
+
+pub use flatten::{Row, RowKind, Rows};
+pub use state::RowState;
+pub use tree::{Node, NodeId, NodeKind, RowTree};
+
+/// Height of a row of spans and of an open group's header, points.
+pub const ROW_HEIGHT: f32 = 18.0;
+/// Height of a collapsed group with its summary, points.
+pub const SUMMARY_HEIGHT: f32 = 14.0;
+/// Space above each lane, points.
+pub const LANE_GAP: f32 = 3.0;
+/// Space above each group, points.
+pub const GROUP_GAP: f32 = 5.0;
+/// Groups of workers with more members start collapsed.
+pub const MAX_OPEN_WORKERS: usize = 8;
+/// Threads that are busy for a smaller share of the trace are folded into one group.
+pub const QUIET_SHARE: f64 = 0.001;

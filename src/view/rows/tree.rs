@@ -1,0 +1,183 @@
+//! The tree of groups and lanes, in display order. Built once per trace.
+
+use std::sync::Arc;
+
+use crate::analysis::Analysis;
+use crate::model::{DeviceId, LaneId, ProcessId, Trace};
+use crate::view::lod::{Lod, Part};
+
+/// A node: its place in [`RowTree::nodes`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub u32);
+
+/// A group or a lane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Stable name, for what is kept per trace.
+    pub key: String,
+    /// What the header says.
+    pub title: String,
+    /// A short word beside it: `compute`, `copies`, `loop`; empty where there is none.
+    pub note: String,
+    /// What it is.
+    pub kind: NodeKind,
+    /// The group that it is in.
+    pub parent: Option<NodeId>,
+    /// What is in it, in display order.
+    pub children: Vec<NodeId>,
+    /// Nesting of groups: 0 outermost.
+    pub depth: u8,
+    /// Groups only: collapsed unless the user says otherwise.
+    pub starts_collapsed: bool,
+}
+
+/// What a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// All of a rank, where there are several.
+    Rank(u32),
+    /// A GPU's streams.
+    Gpu(DeviceId),
+    /// Threads of a training process.
+    Process(ProcessId),
+    /// All workers of a rank.
+    Workers,
+    /// Threads of a worker that has several.
+    Worker(ProcessId),
+    /// Autograd, pin-memory and other threads.
+    Others,
+    /// Threads with next to no activity.
+    Quiet,
+    /// The profiler's own rows and async spans.
+    Recorder,
+    /// A lane (or the API part of one): index in [`Lod::leaves`].
+    Leaf(u32),
+}
+
+/// The tree.
+pub struct RowTree {
+    nodes: Vec<Node>,
+    roots: Vec<NodeId>,
+    /// Node of each leaf.
+    of_leaf: Vec<NodeId>,
+    lod: Arc<Lod>,
+}
+
+impl RowTree {
+    /// Orders lanes into groups.
+    #[must_use]
+    pub fn new(trace: &Trace, analysis: &Analysis, lod: Arc<Lod>) -> Self {
+        super::order::build(trace, analysis, lod)
+    }
+
+    pub(super) fn empty(lod: Arc<Lod>) -> Self {
+        Self {
+            nodes: Vec::new(),
+            roots: Vec::new(),
+            of_leaf: vec![NodeId(u32::MAX); lod.leaves().len()],
+            lod,
+        }
+    }
+
+    /// Appends a node to its parent (or to the outermost level).
+    pub(super) fn push(&mut self, parent: Option<NodeId>, mut node: Node) -> NodeId {
+        let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
+        node.parent = parent;
+        node.depth = parent.map_or(0, |p| self.node(p).depth.saturating_add(1));
+        if let NodeKind::Leaf(leaf) = node.kind {
+            self.of_leaf[leaf as usize] = id;
+        }
+        self.nodes.push(node);
+        match parent {
+            Some(p) => self.nodes[p.0 as usize].children.push(id),
+            None => self.roots.push(id),
+        }
+        id
+    }
+
+    /// The levels of detail that the leaves belong to.
+    #[must_use]
+    pub fn lod(&self) -> &Arc<Lod> {
+        &self.lod
+    }
+
+    /// All nodes.
+    #[must_use]
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// Ids of all nodes.
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = NodeId> + use<> {
+        (0..u32::try_from(self.nodes.len()).unwrap_or(u32::MAX)).map(NodeId)
+    }
+
+    /// A node.
+    #[must_use]
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.0 as usize]
+    }
+
+    /// Outermost nodes, in display order.
+    #[must_use]
+    pub fn roots(&self) -> &[NodeId] {
+        &self.roots
+    }
+
+    /// The node of a leaf of [`Lod::leaves`].
+    #[must_use]
+    pub fn of_leaf(&self, leaf: u32) -> NodeId {
+        self.of_leaf[leaf as usize]
+    }
+
+    /// The nodes of a lane: one, or two where API calls have a row of their own.
+    pub fn of_lane(&self, lane: LaneId) -> impl Iterator<Item = NodeId> {
+        self.lod.leaves_of(lane).map(|leaf| self.of_leaf(leaf))
+    }
+
+    /// The node with a stable key.
+    #[must_use]
+    pub fn find(&self, key: &str) -> Option<NodeId> {
+        self.ids().find(|&id| self.node(id).key == key)
+    }
+
+    /// The lane and its part, for lanes.
+    #[must_use]
+    pub fn lane(&self, node: NodeId) -> Option<(LaneId, Part)> {
+        match self.node(node).kind {
+            NodeKind::Leaf(leaf) => {
+                let leaf = self.lod.leaf(leaf);
+                Some((leaf.lane, leaf.part))
+            }
+            _ => None,
+        }
+    }
+
+    /// All leaves at or below a node, in display order.
+    #[must_use]
+    pub fn leaves_below(&self, node: NodeId) -> Vec<u32> {
+        let mut out = Vec::new();
+        let mut todo = vec![node];
+        while let Some(id) = todo.pop() {
+            let n = self.node(id);
+            if let NodeKind::Leaf(leaf) = n.kind {
+                out.push(leaf);
+            }
+            todo.extend(n.children.iter().rev());
+        }
+        out
+    }
+
+    /// The path of titles from the outermost group to a node, for screen readers and the status bar.
+    #[must_use]
+    pub fn path(&self, node: NodeId) -> Vec<&str> {
+        let mut out = vec![self.node(node).title.as_str()];
+        let mut at = self.node(node).parent;
+        while let Some(id) = at {
+            out.push(&self.node(id).title);
+            at = self.node(id).parent;
+        }
+        out.reverse();
+        out
+    }
+}
