@@ -31,13 +31,10 @@ impl Scene {
     }
 
     pub fn of(trace: Arc<Trace>) -> Self {
-        let analysis = Analysis::new(
-            trace.clone(),
-            &Rules::builtin(),
-            &Options::default(),
-            &|_| true,
-        )
-        .expect("nobody cancels");
+        static RULES: OnceLock<Rules> = OnceLock::new();
+        let rules = RULES.get_or_init(Rules::builtin);
+        let analysis = Analysis::new(trace.clone(), rules, &Options::default(), &|_| true)
+            .expect("nobody cancels");
         let lod = Arc::new(Lod::build(&trace, &analysis));
         let tree = Arc::new(RowTree::new(&trace, &analysis, lod));
         Self {
