@@ -111,13 +111,15 @@ impl Sink for Dftracer {
         for worker in 0..job.config.workers {
             let pid = job.worker_pid(start.rank, start.epoch, worker);
             workers.push(self.open(&job, pid, parent, "fork", start.at + 1_500_000)?);
-            let fork = Span::new(start.at, start.at + 900_000);
+            // The loop has not begun yet: the forks end when the epoch's first batch is asked for.
+            let each = 240_000 / i64::from(job.config.workers);
+            let from = start.at - each * i64::from(job.config.workers - worker);
+            let fork = Span::new(from, from + each);
             let main = &mut self.ranks[start.rank as usize].main;
             main.event("fork", "POSIX", 3, fork, &format!(",\"ret\":{pid}"))?;
         }
         let files = &mut self.ranks[start.rank as usize];
         files.workers = workers;
-        files.train_from.get_or_insert(start.at);
         Ok(())
     }
 
@@ -140,6 +142,7 @@ impl Sink for Dftracer {
             .main
             .event("capture", "checkpoint", 6, end.checkpoint, &args)?;
         files.main.event("epoch", "pipeline", 6, end.at, &args)?;
+        files.train_from.get_or_insert(end.at.start);
         let over = end.exhausted.map_or(end.at.end, |e| e.end);
         for worker in std::mem::take(&mut files.workers) {
             self.closed_bytes += worker.close(over)?;

@@ -9,10 +9,15 @@ use super::classify::{self, ArgSource, NoArgs};
 use super::core::{Core, find_gpus, gpu_keys};
 use super::lanes::LaneIndex;
 use super::launches::Launches;
+use super::layer_sets::LayerSets;
 use super::layers::LayerId;
 use super::options::Options;
+use super::phases::Phases;
+use super::queues::Queue;
+use super::rank_sets::RankSets;
 use super::rules::Rules;
-use super::{Analysis, gpus, loops, steps, tails};
+use super::syncs::{CallStarts, SyncBase};
+use super::{Analysis, gpus, loops, rank_sets, step_table, steps, tails};
 use crate::model::{LaneId, Trace};
 
 /// The user cancelled, or the caller's progress function returned `false`.
@@ -108,7 +113,7 @@ impl Analysis {
     ) -> Result<Self, Cancelled> {
         let watch = Watch::new(progress);
         watch.reached(0)?;
-        let roles = classify::roles(&trace, rules);
+        let roles = classify::lane_roles(&trace, rules);
         let classified = classify::classify(&trace, rules, &roles, args, given, &watch)?;
         watch.reached(250)?;
         let layers = classified.layers;
@@ -136,6 +141,17 @@ impl Analysis {
             launches,
         };
         watch.reached(550)?;
+        Self::figures(core, rules, options, args, &watch)
+    }
+
+    /// Everything that comes after layers and launches.
+    fn figures(
+        mut core: Core,
+        rules: &Rules,
+        options: &Options,
+        args: &dyn ArgSource,
+        watch: &Watch<'_>,
+    ) -> Result<Self, Cancelled> {
         let keys = gpu_keys(&core.trace, &core.devices);
         let (gpus, gpu_sets): (Vec<_>, Vec<_>) = keys
             .into_par_iter()
@@ -157,9 +173,46 @@ impl Analysis {
             ranks.push(rank);
         }
         let waits = loops::waits(&core, &ranks);
+        watch.reached(750)?;
+        let phases = by_lane(&core, |l| !core.trace.lane(l).kind.is_gpu(), Phases::new);
+        let is_ops = |l: LaneId| core.lane_gpu[l.index()].is_some();
+        let (call_starts, queues) = rayon::join(
+            || by_lane(&core, is_ops, CallStarts::new),
+            || by_lane(&core, is_ops, Queue::new),
+        );
         watch.reached(800)?;
-        let tails = tails::tails(&core, options.lag_flag);
+        let base = SyncBase {
+            core: &core,
+            gpus: &gpus,
+            phases: &phases,
+            calls: &call_starts,
+            tolerance: options.sync_tol,
+        };
+        let several = ranks.len() > 1;
+        let rank_sets: Vec<RankSets> = ranks
+            .par_iter()
+            .map(|r| rank_sets::build(&base, r, several, &gpu_sets))
+            .collect();
+        let step_rows = ranks.iter().zip(&rank_sets);
+        let step_rows = step_rows
+            .map(|(r, s)| step_table::rows(&core, r, s, &gpus))
+            .collect();
+        let idle_by_phase = (0..gpus.len())
+            .map(|g| {
+                let own = ranks.iter().find(|r| r.gpu == Some(g));
+                let rank = own.or_else(|| ranks.first().filter(|_| !several))?;
+                let lane = rank.loop_lane?;
+                Some(rank_sets::idle_by_phase(&gpus[g], &phases[lane.index()]))
+            })
+            .collect();
         watch.reached(900)?;
+        let (sets, tails) = rayon::join(
+            || LayerSets::new(&core, &ranks, &gpus),
+            || tails::tails(&core, options.lag_flag),
+        );
+        for index in &mut core.lanes {
+            index.keep(|layer| layer == LayerId::FETCH);
+        }
         watch.reached(1000)?;
         Ok(Self {
             core,
@@ -167,9 +220,32 @@ impl Analysis {
             options: options.clone(),
             gpus,
             gpu_sets,
+            idle_by_phase,
+            phases,
+            call_starts,
+            queues,
             ranks,
+            rank_sets,
+            step_rows,
+            sets,
             waits,
             tails,
         })
     }
+}
+
+fn by_lane<T: Default + Send>(
+    core: &Core,
+    want: impl Fn(LaneId) -> bool + Sync,
+    make: impl Fn(&Core, LaneId) -> T + Sync,
+) -> Vec<T> {
+    let lanes: Vec<LaneId> = core.trace.lane_ids().collect();
+    let one = |&lane: &LaneId| {
+        if want(lane) {
+            make(core, lane)
+        } else {
+            T::default()
+        }
+    };
+    lanes.par_iter().map(one).collect()
 }

@@ -43,7 +43,8 @@ pub(super) fn arg_of(
 }
 
 /// The role of every lane: what the file says of the thread, then of the process, then the role rules, else main.
-pub(super) fn roles(trace: &Trace, rules: &Rules) -> Vec<Role> {
+#[must_use]
+pub fn lane_roles(trace: &Trace, rules: &Rules) -> Vec<Role> {
     let parents = parent_roles(trace);
     let role = |id: LaneId| {
         let lane = trace.lane(id);

@@ -1,5 +1,6 @@
 //! One sweep over each lane: its layers' unions, and blocks of counts from which any window is counted without a rescan.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::intervals::{Union, UnionBuilder};
@@ -48,10 +49,10 @@ impl MaxTree {
         out
     }
 
-    /// Calls `found` with the leaves below `end` whose value is above `t`, ascending.
-    pub fn above(&self, t: i64, end: usize, found: &mut impl FnMut(usize)) {
+    /// Calls `found` with the leaves in `within` whose value is above `t`, ascending.
+    pub fn above(&self, t: i64, within: Range<usize>, found: &mut impl FnMut(usize)) {
         if self.leaves > 0 {
-            self.walk(1, 0, self.leaves, t, end, found);
+            self.walk(1, 0, self.leaves, t, &within, found);
         }
     }
 
@@ -61,10 +62,10 @@ impl MaxTree {
         first: usize,
         width: usize,
         t: i64,
-        end: usize,
+        within: &Range<usize>,
         found: &mut impl FnMut(usize),
     ) {
-        if first >= end || self.nodes[node] <= t {
+        if first >= within.end || first + width <= within.start || self.nodes[node] <= t {
             return;
         }
         if width == 1 {
@@ -72,8 +73,8 @@ impl MaxTree {
             return;
         }
         let half = width / 2;
-        self.walk(2 * node, first, half, t, end, found);
-        self.walk(2 * node + 1, first + half, half, t, end, found);
+        self.walk(2 * node, first, half, t, within, found);
+        self.walk(2 * node + 1, first + half, half, t, within, found);
     }
 
     pub fn heap_bytes(&self) -> usize {
@@ -215,7 +216,7 @@ impl LaneIndex {
     /// Calls `found` with the indices in the lane of the spans with start < t < end, ascending.
     pub fn open_at(&self, lane: &Lane<'_>, t: i64, mut found: impl FnMut(usize)) {
         let n = lane.starts.partition_point(|&s| s < t);
-        self.ends.above(t, n.div_ceil(BLOCK), &mut |block| {
+        self.ends.above(t, 0..n.div_ceil(BLOCK), &mut |block| {
             for i in block * BLOCK..n.min((block + 1) * BLOCK) {
                 if lane.starts[i] + lane.durs[i] > t {
                     found(i);

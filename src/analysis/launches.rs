@@ -210,10 +210,8 @@ impl Launches {
             return Some(op);
         }
         let mut leaf = None;
-        self.last.above(end - 1, b, &mut |block| {
-            if block >= a && leaf.is_none() {
-                leaf = Some(block);
-            }
+        self.last.above(end - 1, a..b, &mut |block| {
+            leaf.get_or_insert(block);
         });
         leaf.and_then(|block| hit(block * BLOCK..(block + 1) * BLOCK))
             .or_else(|| hit(b * BLOCK..range.end))

@@ -3,38 +3,75 @@
 //! Owns intervals, layer rules, every figure and the verdicts. Knows no file format and no pixel, does no input or
 //! output, and is deterministic: equal traces and options give equal figures.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::model::{LaneId, Role, SpanId, Trace};
 
+mod bag;
 mod build;
 mod classify;
 mod core;
+mod gpu_figures;
 mod gpus;
 mod intervals;
 mod lanes;
 mod launches;
+mod layer_sets;
 mod layers;
+mod loop_figures;
 mod loops;
 mod options;
 mod phases;
+mod queues;
+mod rank_sets;
+mod ranks;
+mod rates;
 mod rules;
+mod selection;
+mod span_figures;
 mod stats;
+mod step_table;
 mod steps;
+mod streams;
+mod syncs;
 mod tails;
+mod texts;
+mod verdict;
+mod windows;
+mod workers;
 
+pub use bag::Bag;
 pub use build::{Cancelled, OnProgress};
-pub use classify::{ArgSource, NoArgs};
+pub use classify::{ArgSource, NoArgs, lane_roles};
+pub use gpu_figures::{Gap, GpuFigures, Partition};
 pub use gpus::{GapCause, Gpu};
 pub use intervals::Union;
+pub use lanes::Started;
 pub use launches::Launched;
+pub use layer_sets::Owner;
 pub use layers::{LayerClass, LayerId, LayerInfo, Layers};
+pub use loop_figures::{LaneFigures, LoopFigures};
 pub use loops::{Rank, Wait};
 pub use options::{Options, Strategy};
+pub use queues::{Delays, LaunchFigures, QueueFigures};
+pub use ranks::{RankMeans, RankTable, Straggler, StragglerKind, straggler};
+pub use rates::{Costs, Job, RateSet, Rates, WhatIf};
 pub use rules::{LaneGroup, RuleProblem, Rules, norm_name};
+pub use selection::{GpuHeadline, LayerRow, Percentiles, Scope, Selection, WaitParts};
+pub use span_figures::{NameRow, SpanFigures};
 pub use stats::{percentile, percentile_sorted, ratio, round6};
+pub use step_table::{ColumnSummary, StepRow};
 pub use steps::{Step, StepSource};
+pub use streams::StreamPair;
+pub use syncs::SyncFigures;
 pub use tails::{Containment, OwnRule, Tail, Threads};
+pub use texts::{PROFILED_SPEED, percent};
+pub use verdict::{
+    Burst, Evidence, Issue, IssueKind, Missing, Sentences, Severity, SteadyGpu, Verdict,
+};
+pub use windows::{LayerGroup, MAX_WINDOWS, TooManyWindows, WINDOW_GROUPS, WindowCell};
+pub use workers::{WorkerFigures, WorkerRow};
 
 /// Everything that is computed once per trace. Windowed figures are derived from it in O(log n) per array.
 pub struct Analysis {
@@ -43,7 +80,16 @@ pub struct Analysis {
     options: Options,
     gpus: Vec<Gpu>,
     gpu_sets: Vec<gpus::GpuSets>,
+    /// Idle time by phase of the loop, for GPUs of a rank.
+    idle_by_phase: Vec<Option<BTreeMap<LayerId, Union>>>,
+    /// By lane.
+    phases: Vec<phases::Phases>,
+    call_starts: Vec<syncs::CallStarts>,
+    queues: Vec<queues::Queue>,
     ranks: Vec<Rank>,
+    rank_sets: Vec<rank_sets::RankSets>,
+    step_rows: Vec<Vec<StepRow>>,
+    sets: layer_sets::LayerSets,
     waits: Vec<Wait>,
     tails: Vec<Tail>,
 }

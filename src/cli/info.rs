@@ -2,7 +2,7 @@
 //!
 //! Needs no analysis, so that it is quick and small on the largest files.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use serde_json::{Value, json};
@@ -11,10 +11,13 @@ use super::CliError;
 use super::args::Info;
 use super::load::{self, Opened};
 use super::table::{self, Table, printable};
+use crate::analysis::{Rules, lane_roles};
 use crate::import::{FileReport, Notice};
-use crate::model::{Clock, Lane, LaneKind, Source, Trace};
+use crate::model::{Clock, Lane, LaneKind, Role, Source, Trace};
 use crate::time::{format_count, format_ns};
 
+/// Up to so many files are described in full.
+const FILES_IN_FULL: usize = 3;
 /// Lanes listed in the text; `--json` lists all.
 const LANES_SHOWN: usize = 40;
 /// Categories listed in the text; `--json` lists all.
@@ -61,9 +64,27 @@ fn kind_text(kind: LaneKind) -> &'static str {
     }
 }
 
-fn role_text(trace: &Trace, lane: &Lane) -> &'static str {
-    let of_process = lane.process.and_then(|p| trace.process(p).role);
-    lane.role.or(of_process).map_or("", crate::model::Role::key)
+/// Roles by lane: what files say, then the built-in role rules. Lanes of GPUs have none.
+fn roles(trace: &Trace) -> Vec<&'static str> {
+    let roles = lane_roles(trace, &Rules::builtin());
+    let of = |(lane, role): (&Lane, Role)| match lane.kind {
+        LaneKind::Cpu => role.key(),
+        _ => "",
+    };
+    trace.lanes().iter().zip(roles).map(of).collect()
+}
+
+/// The role of a process: what its file says, else what its CPU lanes agree on.
+fn process_role(trace: &Trace, roles: &[&'static str], process: usize) -> String {
+    if let Some(role) = trace.processes()[process].role {
+        return role.key().to_owned();
+    }
+    let own =
+        trace.lanes().iter().zip(roles).filter(|(l, role)| {
+            l.process.is_some_and(|p| p.index() == process) && !role.is_empty()
+        });
+    let found: BTreeSet<&str> = own.map(|(_l, role)| *role).collect();
+    found.into_iter().collect::<Vec<_>>().join(", ")
 }
 
 fn spans_of(lane: &Lane) -> u64 {
@@ -75,8 +96,13 @@ fn spans_of(lane: &Lane) -> u64 {
 fn to_text(opened: &Opened) -> String {
     let trace = &opened.trace;
     let mut out = String::new();
-    for file in &opened.report.files {
-        file_text(&mut out, trace, file);
+    let files = &opened.report.files;
+    if files.len() <= FILES_IN_FULL {
+        for file in files {
+            file_text(&mut out, trace, file);
+        }
+    } else {
+        files_table(&mut out, files);
     }
     out.push_str("\nTrace\n");
     let extent = trace.extent();
@@ -117,9 +143,10 @@ fn to_text(opened: &Opened) -> String {
             format_count(trace.counters().len() as u64),
         ),
     );
-    processes_text(&mut out, trace);
+    let roles = roles(trace);
+    processes_text(&mut out, trace, &roles);
     devices_text(&mut out, trace);
-    lanes_text(&mut out, trace);
+    lanes_text(&mut out, trace, &roles);
     categories_text(&mut out, trace);
     cost_text(&mut out, opened);
     notices_text(&mut out, opened);
@@ -194,7 +221,32 @@ fn file_text(out: &mut String, trace: &Trace, file: &FileReport) {
     );
 }
 
-fn processes_text(out: &mut String, trace: &Trace) {
+fn files_table(out: &mut String, files: &[FileReport]) {
+    let fact = |f: &FileReport, key: &str| {
+        let found = f.facts.iter().find(|(k, _v)| k == key);
+        found.map_or(String::new(), |(_k, v)| printable(v))
+    };
+    let mut t = Table::new(&[
+        "file", "<format", "size", "inflated", "events", "pid", "<role", "rank",
+    ]);
+    for f in files {
+        let name = f.path.file_name().unwrap_or(f.path.as_os_str());
+        t.row(vec![
+            table::shorten(&printable(&name.to_string_lossy()), 60),
+            table::shorten(&f.format, 50),
+            table::bytes(f.bytes),
+            table::bytes(f.inflated_bytes),
+            format_count(f.events),
+            fact(f, "pid"),
+            fact(f, "role"),
+            fact(f, "rank"),
+        ]);
+    }
+    out.push_str(&format!("{} files\n{}", files.len(), t.render()));
+    out.push_str("  For producer, clock and facts of one, ask for it alone, or all with --json.\n");
+}
+
+fn processes_text(out: &mut String, trace: &Trace, roles: &[&'static str]) {
     let mut t = Table::new(&["pid", "<name", "<role", "rank", "lanes", "spans", "<host"]);
     for (i, p) in trace.processes().iter().enumerate() {
         let lanes = trace
@@ -205,7 +257,7 @@ fn processes_text(out: &mut String, trace: &Trace) {
         t.row(vec![
             printable(&p.pid),
             printable(p.name.as_deref().unwrap_or("")),
-            p.role.map_or("", crate::model::Role::key).to_owned(),
+            process_role(trace, roles, i),
             p.rank.to_string(),
             n.to_string(),
             format_count(spans),
@@ -250,16 +302,16 @@ fn devices_text(out: &mut String, trace: &Trace) {
     }
 }
 
-fn lanes_text(out: &mut String, trace: &Trace) {
+fn lanes_text(out: &mut String, trace: &Trace, roles: &[&'static str]) {
     let mut t = Table::new(&["lane", "<name", "<kind", "<role", "spans", "rows"]);
-    let mut lanes: Vec<&Lane> = trace.lanes().iter().collect();
-    lanes.sort_by_key(|l| std::cmp::Reverse(spans_of(l)));
-    for lane in lanes.iter().take(LANES_SHOWN) {
+    let mut lanes: Vec<(&Lane, &str)> = trace.lanes().iter().zip(roles.iter().copied()).collect();
+    lanes.sort_by_key(|(l, _role)| std::cmp::Reverse(spans_of(l)));
+    for (lane, role) in lanes.iter().take(LANES_SHOWN) {
         t.row(vec![
             printable(&lane.key),
             table::shorten(&printable(&lane.name), 40),
             kind_text(lane.kind).to_owned(),
-            role_text(trace, lane).to_owned(),
+            (*role).to_owned(),
             format_count(spans_of(lane)),
             lane.rows.to_string(),
         ]);
@@ -336,8 +388,7 @@ fn cost_text(out: &mut String, opened: &Opened) {
 
 fn notices_text(out: &mut String, opened: &Opened) {
     out.push_str("\nImport report\n");
-    let anomalies = opened.trace.anomalies();
-    if opened.report.notices.is_empty() && anomalies.is_empty() {
+    if opened.report.notices.is_empty() {
         out.push_str("  Everything was read; nothing was repaired, skipped or guessed.\n");
     }
     let many = opened.report.files.len() > 1;
@@ -347,26 +398,6 @@ fn notices_text(out: &mut String, opened: &Opened) {
             out.push_str(&format!("  in {path}"));
         }
         out.push('\n');
-    }
-    for (what, n) in anomalies {
-        out.push_str(&format!(
-            "  irregular: {} ({}×)\n",
-            anomaly_text(what),
-            format_count(*n)
-        ));
-    }
-}
-
-/// What an irregularity that the timeline noticed means.
-pub fn anomaly_text(what: &str) -> &str {
-    match what {
-        "negative_dur" => "spans end before they start; drawn with no length",
-        "op_before_launch" => "GPU operations start before the call that launched them",
-        "two_launches" => "GPU operations have two launch calls; the first one was kept",
-        "overlapping_spans" => {
-            "spans of a thread overlap without nesting; drawn on rows of their own"
-        }
-        other => other,
     }
 }
 
@@ -381,6 +412,7 @@ fn notice_path(opened: &Opened, notice: &Notice) -> Option<String> {
 
 fn to_json(opened: &Opened) -> Value {
     let trace = &opened.trace;
+    let roles = roles(trace);
     let extent = trace.extent();
     let categories: Vec<Value> = trace
         .categories()
@@ -402,9 +434,9 @@ fn to_json(opened: &Opened) -> Value {
         "instants": trace.instants().len(),
         "counters": trace.counters().len(),
         "counter_samples": samples,
-        "processes": processes_json(trace),
+        "processes": processes_json(trace, &roles),
         "devices": devices_json(trace),
-        "lanes": trace.lanes().iter().map(|l| lane_json(trace, l)).collect::<Vec<_>>(),
+        "lanes": trace.lanes().iter().zip(&roles).map(|(l, role)| lane_json(trace, l, role)).collect::<Vec<_>>(),
         "categories": categories,
         "anomalies": trace.anomalies().iter().map(|(k, n)| ((*k).to_owned(), *n)).collect::<BTreeMap<_, _>>(),
         "notices": opened.report.notices.iter().map(|n| notice_json(opened, n)).collect::<Vec<_>>(),
@@ -438,14 +470,15 @@ fn file_json(trace: &Trace, file: &FileReport) -> Value {
     })
 }
 
-fn processes_json(trace: &Trace) -> Vec<Value> {
+fn processes_json(trace: &Trace, roles: &[&'static str]) -> Vec<Value> {
     trace
         .processes()
         .iter()
-        .map(|p| {
+        .enumerate()
+        .map(|(i, p)| {
             json!({
                 "pid": p.pid, "name": p.name, "host": p.host, "rank": p.rank,
-                "role": p.role.map(crate::model::Role::key), "parent": p.parent,
+                "role": process_role(trace, roles, i), "parent": p.parent,
             })
         })
         .collect()
@@ -471,7 +504,7 @@ fn devices_json(trace: &Trace) -> Vec<Value> {
         .collect()
 }
 
-fn lane_json(trace: &Trace, lane: &Lane) -> Value {
+fn lane_json(trace: &Trace, lane: &Lane, role: &str) -> Value {
     json!({
         "lane": lane.key,
         "name": lane.name,
@@ -479,7 +512,7 @@ fn lane_json(trace: &Trace, lane: &Lane) -> Value {
         "pid": lane.process.map(|p| trace.process(p).pid.clone()),
         "thread": lane.thread,
         "rank": lane.rank,
-        "role": role_text(trace, lane),
+        "role": role,
         "spans": spans_of(lane),
         "rows": lane.rows,
     })

@@ -103,3 +103,12 @@ fn show(progress: &Progress, over: &AtomicBool) {
         let _ = err.flush();
     }
 }
+
+/// Writes a warning to stderr.
+pub fn warn(text: &str) {
+    let _ = writeln!(
+        std::io::stderr().lock(),
+        "Warning: {}",
+        table::printable(text)
+    );
+}

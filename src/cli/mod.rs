@@ -10,10 +10,16 @@ use clap::Parser;
 
 use crate::import::LoadError;
 
+mod analyse;
 mod args;
+mod check;
+mod compare;
 mod info;
 mod load;
+mod report;
+mod steady;
 mod table;
+mod whatif;
 
 use args::{Cli, Command};
 
@@ -91,6 +97,10 @@ pub fn start() -> Request {
 fn run(command: Command, out: &mut dyn Write) -> Result<u8, CliError> {
     match command {
         Command::Info(args) => info::run(&args, out),
+        Command::Report(args) => report::run(&args, out),
+        Command::Check(args) => check::run(&args, out),
+        Command::Compare(args) => compare::run(&args, out),
+        Command::Whatif(args) => whatif::run(&args, out),
         _ => Ok(0),
     }
 }
@@ -105,6 +115,14 @@ fn finish(result: Result<u8, CliError>) -> ExitCode {
             ExitCode::from(error.code())
         }
     }
+}
+
+/// Writes a message to stderr and gives the exit code of a failure.
+#[must_use]
+pub fn fail(message: &str) -> ExitCode {
+    // A closed stderr is nobody's problem.
+    let _ = writeln!(io::stderr().lock(), "{message}");
+    ExitCode::from(EXIT_UNREADABLE)
 }
 
 /// Writes an error to stderr; a closed stderr is nobody's problem.

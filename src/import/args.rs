@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::container::{self, Archive, Member};
 use super::error::{ErrorKind, LoadError};
-use super::{Input, lenient};
+use super::{Input, lenient, nsight};
 use crate::model::{ArgsOrigin, SourceId, SpanId, Trace, Tracer};
 
 /// Inflated bytes that stay.
@@ -34,7 +34,7 @@ pub struct ArgsReader {
 enum Opened {
     File(File),
     Stream(Stream),
-    Database(rusqlite::Connection),
+    Database(nsight::Rows),
 }
 
 impl ArgsReader {
@@ -125,45 +125,12 @@ impl ArgsReader {
         table: &str,
         row: i64,
     ) -> Result<Option<Map<String, Value>>, LoadError> {
-        let failed = |e: rusqlite::Error| LoadError::io(path, &io::Error::other(e));
-        let opened = self.opened(id, || {
-            let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
-            let connection = rusqlite::Connection::open_with_flags(path, flags);
-            connection.map(Opened::Database).map_err(failed)
-        })?;
-        let Opened::Database(database) = opened else {
-            return Ok(None);
-        };
-        read_row(database, table, row).map_err(failed)
+        let opened = self.opened(id, || nsight::Rows::open(path).map(Opened::Database))?;
+        match opened {
+            Opened::Database(rows) => rows.read(table, row),
+            Opened::File(_) | Opened::Stream(_) => Ok(None),
+        }
     }
-}
-
-/// All columns of a row that hold something.
-fn read_row(
-    database: &rusqlite::Connection,
-    table: &str,
-    row: i64,
-) -> rusqlite::Result<Option<Map<String, Value>>> {
-    let name = table.replace('"', "\"\"");
-    let mut statement = database.prepare(&format!("SELECT * FROM \"{name}\" WHERE rowid = ?1"))?;
-    let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
-    let mut rows = statement.query([row])?;
-    let Some(found) = rows.next()? else {
-        return Ok(None);
-    };
-    let mut map = Map::new();
-    for (i, column) in columns.into_iter().enumerate() {
-        use rusqlite::types::ValueRef;
-        let value = match found.get_ref(i)? {
-            ValueRef::Null => continue,
-            ValueRef::Integer(n) => Value::from(n),
-            ValueRef::Real(x) => Value::from(x),
-            ValueRef::Text(t) => Value::from(String::from_utf8_lossy(t).into_owned()),
-            ValueRef::Blob(b) => Value::from(format!("{} bytes", b.len())),
-        };
-        map.insert(column, value);
-    }
-    Ok(Some(map))
 }
 
 fn open(path: &Path, origin: &ArgsOrigin) -> Result<Opened, LoadError> {

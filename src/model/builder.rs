@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
+use super::flows::{Flow, resolve_flows};
 use super::ids::{
     CatId, CounterId, DeviceId, LaneId, NameId, ProcessId, RawSpan, SourceId, SpanId, StreamId,
 };
@@ -45,6 +46,7 @@ pub struct TraceBuilder {
     categories: BTreeMap<(String, bool), CatId>,
     launches: Vec<(RawSpan, RawSpan)>,
     fwdbwd: Vec<(RawSpan, RawSpan)>,
+    flows: Vec<Flow>,
     syncs: Vec<(RawSpan, SyncScope)>,
     copies: Vec<(RawSpan, CopyInfo)>,
     unfinished: Vec<RawSpan>,
@@ -219,6 +221,20 @@ impl TraceBuilder {
     pub fn link_fwdbwd(&mut self, forward: RawSpan, backward: RawSpan) {
         self.fwdbwd.push((forward, backward));
     }
+    /// Links the innermost spans of a category around two moments, each on a lane, times on their source's own clock.
+    /// Where either lane has no such span there is no link.
+    pub fn link_fwdbwd_at(
+        &mut self,
+        forward: (LaneId, i64),
+        backward: (LaneId, i64),
+        category: CatId,
+    ) {
+        self.flows.push(Flow {
+            from: forward,
+            to: backward,
+            category,
+        });
+    }
     /// Says what a blocking call waits for. `record_at` of an event scope is on the source's own clock.
     pub fn set_sync_scope(&mut self, call: RawSpan, scope: SyncScope) {
         self.syncs.push((call, scope));
@@ -346,6 +362,11 @@ impl TraceBuilder {
                 start: c.start.min(range.start),
                 end: c.end.max(range.end),
             }));
+        }
+        for flow in &mut self.flows {
+            for (lane, time) in [&mut flow.from, &mut flow.to] {
+                *time = time.saturating_add(lane_offset[lane.index()]);
+            }
         }
         for (call, scope) in &mut self.syncs {
             if let SyncScope::Event { record_at, .. } = scope {
@@ -479,6 +500,7 @@ impl TraceBuilder {
                 from: id(f),
                 to: id(b),
             })
+            .chain(resolve_flows(&self.flows, &trace.spans, &trace.lanes))
             .collect();
         trace.fwdbwd.sort_unstable();
         trace.fwdbwd.dedup();
@@ -496,6 +518,7 @@ impl TraceBuilder {
         for lane in &mut self.trace.lanes {
             let (rows, crossing) = assign_rows(&mut self.trace.spans, lane.spans.clone());
             lane.rows = rows;
+            lane.overlaps = crossing;
             overlaps += crossing;
         }
         self.count_anomaly("overlapping_spans", overlaps);

@@ -220,6 +220,8 @@ pub struct Lane {
     pub spans: Range<u32>,
     /// Sub-rows that its spans need. Set when the trace is finished.
     pub rows: u16,
+    /// Spans that start inside another one and end after it. Set when the trace is finished.
+    pub overlaps: u64,
 }
 
 impl Lane {
@@ -241,6 +243,7 @@ impl Lane {
             sort_index: 0,
             spans: 0..0,
             rows: 0,
+            overlaps: 0,
         }
     }
 }

@@ -1,12 +1,275 @@
-//! Chrome-trace JSON.
+//! Chrome-trace JSON as written by torch.profiler (Kineto) and others: object or bare array, broken or whole.
+//!
+//! ```text
+//!  blocks ─▶ stream ─▶ elements/event (syntax) ─▶ classify (chunk columns) ─▶ merge (model) ─▶ pairs, links
+//!              └▶ root/header (keys around the list)
+//! ```
+//!
+//! The file is read once, front to back; args stay in the file and are referred to by byte range. Knows nothing of
+//! layers and analysis.
 
-use super::{Context, ErrorKind, Input, LoadError};
+mod args;
+mod category;
+mod chunk;
+mod classify;
+mod elements;
+mod event;
+mod header;
+mod lanes;
+mod links;
+mod merge;
+mod number;
+mod pairs;
+mod refuse;
+mod root;
+mod scan;
+mod skip;
+mod stream;
+mod tally;
+mod text;
 
-pub(super) fn import(input: Input, _ctx: &mut Context<'_>) -> Result<(), LoadError> {
-    Err(LoadError::new(
-        ErrorKind::Unsupported,
-        &input.path,
-        "Chrome JSON.",
-        "",
-    ))
+use std::path::Path;
+
+use self::merge::Merged;
+use self::root::{Form, Root};
+use self::stream::{End, Stream};
+use self::tally::Odd;
+use super::Context;
+use super::error::LoadError;
+use super::input::{Damage, Input};
+use super::progress::Phase;
+use super::report::{FileReport, NoticeKind, Place};
+use crate::model::{Clock, Source, SourceId, Tracer};
+
+/// What is known of the input besides its events.
+struct Facts {
+    path: std::path::PathBuf,
+    disk_bytes: u64,
+    inflated_bytes: u64,
+    damage: Option<Damage>,
+}
+
+/// Reads one file into the builder and the report.
+///
+/// # Errors
+/// When it holds no event list, when nothing of it can be read, and after a cancel.
+pub(super) fn import(input: Input, ctx: &mut Context<'_>) -> Result<(), LoadError> {
+    ctx.progress.set_phase(Phase::Reading);
+    let path = input.path.clone();
+    let source = Source {
+        path: path.clone(),
+        tracer: Tracer::Torch,
+        producer: String::new(),
+        clock: Clock::Unknown,
+        to_trace_ns: 0,
+        shift_ns: 0,
+        capture: None,
+        rank: None,
+        args: input.args.clone(),
+    };
+    let disk_bytes = input.disk_bytes;
+    let threads = match ctx.options.threads {
+        0 => std::thread::available_parallelism()
+            .map_or(1, usize::from)
+            .min(16),
+        n => n,
+    };
+    let progress = ctx.progress;
+    let mut stream = Stream::new(ctx, source.clone());
+    let damage = input.with_blocks(progress, |blocks| {
+        stream
+            .run(blocks, threads)
+            .map(|()| blocks.damage().cloned())
+    })?;
+    let damage = damage.map_err(|e| LoadError::io(&path, &e))?;
+    progress.check(&path)?;
+    let end = stream.end();
+    let facts = Facts {
+        path,
+        disk_bytes,
+        inflated_bytes: end.bytes,
+        damage,
+    };
+    finish(end, source, &facts, ctx)
+}
+
+/// Everything that needs the whole file.
+fn finish(end: End, source: Source, facts: &Facts, ctx: &mut Context<'_>) -> Result<(), LoadError> {
+    let End {
+        mut root,
+        merged,
+        early,
+        open,
+        ..
+    } = end;
+    let is_whole = root.has_list && !open && root.form != Form::Headless;
+    let is_empty = early.events == 0 && early.tally.count(Odd::Broken) == 0;
+    let mut merged = match merged {
+        Some(merged) => merged,
+        None if is_whole && is_empty => Merged::new(source, early, ctx.builder),
+        None => return Err(refuse::refuse(&facts.path, &root, &early.tally)),
+    };
+    ctx.progress.set_phase(Phase::Linking);
+    if open && facts.damage.is_none() {
+        merged.tally.add(Odd::Unclosed, facts.inflated_bytes);
+    }
+    merged.tally.take(&mut root.tally);
+    merged.complete(ctx.builder);
+    let cpu_op = ctx.builder.category("cpu_op", true);
+    let source = merged.source;
+    let operations = merged.links.operation_count();
+    let links = std::mem::take(&mut merged.links);
+    let unlinked = links.resolve(ctx.builder, &merged.lanes, cpu_op);
+    let rank = name_source(&root, &merged, &facts.path, ctx);
+    merged
+        .lanes
+        .finish(ctx.builder, &root.header.devices(), rank);
+    notices(&root, &merged, operations, unlinked, facts, ctx);
+    merged.tally.report(ctx.report, Some(source));
+    let report = file_report(&root, &merged, operations, facts, source);
+    ctx.report.files.push(report);
+    Ok(())
+}
+
+fn is_torch(root: &Root, merged: &Merged) -> bool {
+    merged.torch || root.header.is_torch()
+}
+
+fn format_name(root: &Root, merged: &Merged) -> String {
+    let what = if is_torch(root, merged) {
+        "torch.profiler JSON"
+    } else {
+        "Chrome trace JSON"
+    };
+    let form = match root.form {
+        Form::Array => "array form",
+        Form::Headless => "part of a file",
+        _ => "object form",
+    };
+    format!("{what} ({form})")
+}
+
+/// Clock, producer and rank of the source. Returns the rank.
+fn name_source(root: &Root, merged: &Merged, path: &Path, ctx: &mut Context<'_>) -> Option<u32> {
+    let id = Some(merged.source);
+    let (clock, contradicts) = merged.clock(root.header.base());
+    if contradicts {
+        ctx.report.note(NoticeKind::Guessed, "two_clocks", id, None, || {
+            "The file has a base time, but its times count from 1970 already: the base time was ignored."
+                .to_owned()
+        });
+    }
+    let mut rank = root.header.rank();
+    if rank.is_none() {
+        rank = header::rank_of_name(path);
+        if let Some(rank) = rank {
+            // Rank 0 is what a file without any rank is taken for anyway, and other tracers know no ranks.
+            let kind = if rank == 0 || !is_torch(root, merged) {
+                NoticeKind::Info
+            } else {
+                NoticeKind::Guessed
+            };
+            ctx.report.note(kind, "rank_from_name", id, None, || {
+                format!("The file does not say its rank; rank {rank} was taken from its name.")
+            });
+        }
+    }
+    let source = ctx.builder.source_mut(merged.source);
+    source.clock = clock;
+    source.rank = rank;
+    source.producer = match root.header.schema() {
+        Some(schema) => format!("{}, schema {schema}", format_name(root, merged)),
+        None => format_name(root, merged),
+    };
+    rank
+}
+
+fn notices(
+    root: &Root,
+    merged: &Merged,
+    operations: u64,
+    unlinked: u64,
+    facts: &Facts,
+    ctx: &mut Context<'_>,
+) {
+    let id = Some(merged.source);
+    let report = &mut *ctx.report;
+    if let Some(damage) = &facts.damage {
+        let place = Place::Byte(damage.offset);
+        report.note(
+            NoticeKind::Damaged,
+            "damaged_stream",
+            id,
+            Some(place),
+            || format!("The file cannot be read to its end: {}.", damage.text),
+        );
+    }
+    let trace = ctx.builder.so_far();
+    let mine = |lane: &crate::model::Lane| lane.source == merged.source;
+    let drawn = trace.lanes().iter().any(mine)
+        || trace.counters().iter().any(|c| c.source == merged.source);
+    if !drawn {
+        report.note(NoticeKind::NotRecorded, "no_spans", id, None, || {
+            "The file holds nothing that can be drawn: no spans, no instants, no counters."
+                .to_owned()
+        });
+    } else if operations == 0 && is_torch(root, merged) {
+        report.note(NoticeKind::NotRecorded, "no_gpu", id, None, || {
+            "No GPU activity was recorded: what the GPU did meanwhile is unknown, not idle."
+                .to_owned()
+        });
+    }
+    if merged.lanes.devices().any(|(_, counts)| !counts) {
+        report.note(NoticeKind::NotRecorded, "mtia", id, None, || {
+            "Work of MTIA devices is drawn but does not count as GPU work: its busy time has no definition yet."
+                .to_owned()
+        });
+    }
+    report.note_many(NoticeKind::Info, "gpu_without_launch", id, unlinked, &[], || {
+        format!(
+            "GPU operations without a launch call in the file, of {} in all; they stay without a link.",
+            crate::time::format_count(operations)
+        )
+    });
+}
+
+fn file_report(
+    root: &Root,
+    merged: &Merged,
+    operations: u64,
+    facts: &Facts,
+    source: SourceId,
+) -> FileReport {
+    let mut by_kind: Vec<(String, u64)> = (0_u8..128)
+        .zip(merged.phases.0)
+        .filter(|(_, n)| *n > 0)
+        .map(|(c, n)| (char::from(c).to_string(), n))
+        .collect();
+    if operations > 0 {
+        by_kind.push(("GPU operations".to_owned(), operations));
+    }
+    let mut about = root.header.facts();
+    if let Some(rank) = root.header.rank() {
+        about.push(("rank".to_owned(), rank.to_string()));
+    }
+    let mut names: Vec<String> = root
+        .header
+        .devices()
+        .into_iter()
+        .map(|(_, name)| name)
+        .collect();
+    names.dedup();
+    if !names.is_empty() {
+        about.push(("devices".to_owned(), names.join(", ")));
+    }
+    FileReport {
+        path: facts.path.clone(),
+        source: Some(source),
+        format: format_name(root, merged),
+        bytes: facts.disk_bytes,
+        inflated_bytes: facts.inflated_bytes,
+        events: merged.events,
+        by_kind,
+        facts: about,
+    }
 }

@@ -1,9 +1,441 @@
 //! Nsight Systems SQLite exports.
+//!
+//! Owns the tables of every generation since 2021: columns are read by name, absent and empty tables alike mean "not
+//! recorded". Each table is read once, front to back; launches are joined to GPU work in memory. Knows nothing of
+//! layers or of what a wait is.
 
+mod calls;
+mod cpu;
+mod gpu;
+mod info;
+mod lanes;
+mod notices;
+mod nvtx;
+mod open;
+mod recognise;
+mod rows;
+mod scan;
+mod strings;
+mod sync;
+mod tally;
+
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
-use super::{Context, ErrorKind, LoadError};
+use calls::Calls;
+use info::Meta;
+use lanes::Lanes;
+use open::{Database, message};
+use scan::{Block, Failure, Plan, Reader, Spec, integer};
+use strings::Strings;
+use tally::{Reason, Tally};
 
-pub(super) fn import(path: &Path, _ctx: &mut Context<'_>) -> Result<(), LoadError> {
-    Err(LoadError::new(ErrorKind::Unsupported, path, "Nsight.", ""))
+use super::{Context, ErrorKind, FileReport, ImportReport, LoadError, NoticeKind, Phase, Progress};
+use crate::model::{
+    ArgsOrigin, ArgsRef, CatId, Clock, LaneId, NameId, RawSpan, Source, SourceId, SpanRow,
+    TraceBuilder, Tracer,
+};
+
+pub(crate) use rows::Rows;
+
+/// Times beyond this are no times: the trace's own limit, so that sums never overflow.
+const TIME_LIMIT: i64 = i64::MAX / 4;
+
+/// Bytes of the smallest row: an upper bound for the number of rows in a file.
+const SMALLEST_ROW: u64 = 16;
+
+/// Reads an export into the builder of `ctx`.
+///
+/// # Errors
+/// When the file is no readable Nsight export, or the user cancelled.
+pub(super) fn import(path: &Path, ctx: &mut Context<'_>) -> Result<(), LoadError> {
+    let db = Database::open(path)?;
+    recognise::check(&db)?;
+    let threads = match ctx.options.threads {
+        0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        n => n,
+    };
+    let reader = Reader {
+        db: &db,
+        progress: ctx.progress,
+        threads,
+    };
+    ctx.progress.set_phase(Phase::Reading);
+    let stop = Stop::default();
+    let progress = ctx.progress;
+    // SQLite looks at a cancel only through this, should a single step ever take long.
+    let handle = db.conn.get_interrupt_handle();
+    std::thread::scope(|scope| {
+        let watch = std::thread::Builder::new()
+            .name("stallscope-cancel".to_owned())
+            .spawn_scoped(scope, || stop.watch(progress, &handle));
+        let meta = Meta::read(&reader);
+        let result = meta.and_then(|meta| {
+            let mut importer = Importer::new(reader, meta, ctx.builder, ctx.report)?;
+            importer.run()
+        });
+        stop.now();
+        drop(watch);
+        result
+    })
+}
+
+/// Ends the watch for a cancel when the import ends.
+#[derive(Default)]
+struct Stop {
+    done: std::sync::Mutex<bool>,
+    changed: std::sync::Condvar,
+}
+
+impl Stop {
+    fn now(&self) {
+        if let Ok(mut done) = self.done.lock() {
+            *done = true;
+        }
+        self.changed.notify_all();
+    }
+
+    fn watch(&self, progress: &Progress, interrupt: &rusqlite::InterruptHandle) {
+        let Ok(mut done) = self.done.lock() else {
+            return;
+        };
+        while !*done {
+            let wait = std::time::Duration::from_millis(50);
+            match self.changed.wait_timeout(done, wait) {
+                Ok((guard, _)) => done = guard,
+                Err(_poisoned) => return,
+            }
+            if progress.is_cancelled() {
+                interrupt.interrupt();
+            }
+        }
+    }
+}
+
+/// One import under way.
+struct Importer<'a> {
+    reader: Reader<'a>,
+    meta: Meta,
+    builder: &'a mut TraceBuilder,
+    report: &'a mut ImportReport,
+    source: SourceId,
+    strings: Strings,
+    lanes: Lanes,
+    calls: Calls,
+    tally: Tally,
+    plans: BTreeMap<&'static str, Plan>,
+    /// Rows read, by table.
+    read_rows: BTreeMap<&'static str, u64>,
+    /// Row numbers of all tables that are read, and how many of them are behind us.
+    expected: u64,
+    passed: u64,
+    reported: u64,
+    /// The name of what has none.
+    unknown: NameId,
+    /// Threads that the program named, in order.
+    given_names: Vec<(i64, NameId)>,
+    /// NVTX rows by kind.
+    nvtx: BTreeMap<&'static str, u64>,
+    /// Operations without a call, by table.
+    unlinked: BTreeMap<&'static str, u64>,
+    /// Whether a thread has a name that PyTorch gives.
+    loader_threads: bool,
+    facts: Vec<(String, String)>,
+}
+
+impl<'a> Importer<'a> {
+    fn new(
+        reader: Reader<'a>,
+        meta: Meta,
+        builder: &'a mut TraceBuilder,
+        report: &'a mut ImportReport,
+    ) -> Result<Self, LoadError> {
+        let physical = info::physical_gpus(&reader)?;
+        let tables: Vec<String> = rows::TABLES.iter().map(|&t| t.to_owned()).collect();
+        let source = builder.add_source(Source {
+            path: reader.db.path.clone(),
+            tracer: Tracer::Nsight,
+            producer: meta.producer(),
+            clock: Clock::Unknown,
+            to_trace_ns: 0,
+            shift_ns: 0,
+            capture: None,
+            rank: None,
+            args: ArgsOrigin::Sqlite(Arc::from(tables)),
+        });
+        let mut plans = BTreeMap::new();
+        for table in rows::TABLES
+            .into_iter()
+            .chain([strings::TABLE, rows::CUDA_EVENT])
+        {
+            plans.insert(table, Plan::new(reader.db, table));
+        }
+        let unknown = builder.intern("?");
+        Ok(Self {
+            meta,
+            source,
+            strings: Strings::default(),
+            lanes: Lanes::new(source, physical),
+            calls: Calls::default(),
+            tally: Tally::default(),
+            expected: plans
+                .values()
+                .map(Plan::rows_at_most)
+                .fold(0, u64::saturating_add),
+            plans,
+            read_rows: BTreeMap::new(),
+            passed: 0,
+            reported: 0,
+            unknown,
+            given_names: Vec::new(),
+            nvtx: BTreeMap::new(),
+            unlinked: BTreeMap::new(),
+            loader_threads: false,
+            facts: Vec::new(),
+            reader,
+            builder,
+            report,
+        })
+    }
+
+    fn run(&mut self) -> Result<(), LoadError> {
+        let before = self.builder.span_count();
+        let events = rows::TABLES.iter().map(|t| self.rows_at_most(t));
+        let most = events.fold(0, u64::saturating_add);
+        let room = most.min(self.reader.db.bytes / SMALLEST_ROW);
+        self.builder.reserve(usize::try_from(room).unwrap_or(0));
+        self.scan(&strings::SPEC, |this, block| {
+            this.strings.push(block, &mut this.tally)
+        })?;
+        self.strings.finish();
+        self.api_calls()?;
+        self.kernels()?;
+        self.copies()?;
+        self.memsets()?;
+        self.graphs()?;
+        self.syncs()?;
+        self.nvtx()?;
+        self.other_calls()?;
+        self.overhead()?;
+        self.gpu_metrics()?;
+        self.names()?;
+        let starts = &self.builder.so_far().spans().starts()[before..];
+        let clock = self.meta.clock(starts.iter().copied().min());
+        self.builder.source_mut(self.source).clock = clock;
+        self.diagnostics()?;
+        self.finish()
+    }
+
+    /// Rows of a table, counted by row numbers.
+    fn rows_at_most(&self, table: &str) -> u64 {
+        self.plans.get(table).map_or(0, Plan::rows_at_most)
+    }
+
+    /// Rows of a table that were read.
+    fn rows(&self, table: &str) -> u64 {
+        self.read_rows.get(table).copied().unwrap_or(0)
+    }
+
+    /// Reads a table, if the file has it, and hands over its rows in order. The first two columns are times, where two
+    /// or more are required.
+    fn scan<const N: usize>(
+        &mut self,
+        spec: &Spec<N>,
+        mut take: impl FnMut(&mut Self, &Block<N>),
+    ) -> Result<(), LoadError> {
+        let table = spec.table;
+        let plan = self.plans.get(table).cloned().unwrap_or_default();
+        let db = self.reader.db;
+        if !db.has(table) {
+            return Ok(());
+        }
+        if db.rowid_name(table).is_none() {
+            self.tally.table(
+                Reason::TableUnreadable,
+                table,
+                "its rows have no numbers".to_owned(),
+            );
+            return Ok(());
+        }
+        let needed = &spec.columns[..spec.required.min(N)];
+        if let Some(missing) = needed.iter().find(|c| !db.has_column(table, c)) {
+            self.tally
+                .table(Reason::ColumnMissing, table, format!("no column {missing}"));
+            return Ok(());
+        }
+        let times: u16 = if spec.required >= 2 || table == rows::NVTX {
+            3
+        } else {
+            0
+        };
+        let reader = self.reader;
+        let result = reader.scan(spec, &plan, |block| {
+            if self.builder.span_count() + block.rows.len() > u32::MAX as usize {
+                return Err(self.too_large());
+            }
+            self.count(table, block, times);
+            take(self, block);
+            Ok(())
+        });
+        match result {
+            Ok(()) => Ok(()),
+            Err(Failure::Stop(error)) => Err(error),
+            Err(Failure::Sql(error)) => {
+                reader.progress.check(&db.path)?;
+                self.tally
+                    .table(Reason::TableUnreadable, table, message(&error));
+                Ok(())
+            }
+        }
+    }
+
+    fn too_large(&self) -> LoadError {
+        LoadError::new(
+            ErrorKind::TooLarge,
+            &self.reader.db.path,
+            "The file has more than four billion rows.",
+            "Export a shorter part of the recording: `nsys export --times`.",
+        )
+    }
+
+    fn count<const N: usize>(&mut self, table: &'static str, block: &Block<N>, times: u16) {
+        let n = block.rows.len() as u64;
+        *self.read_rows.entry(table).or_default() += n;
+        self.reader.progress.add_events(n);
+        for &(rowid, columns) in &block.junk {
+            if columns & !times != 0 {
+                self.tally.row(Reason::BadValue, table, rowid);
+            }
+        }
+        for &rowid in &block.damage {
+            self.tally.row(Reason::Damaged, table, rowid);
+        }
+        self.passed = self.passed.saturating_add(block.done);
+        let bytes = u128::from(self.reader.db.bytes);
+        let done = bytes * u128::from(self.passed) / u128::from(self.expected.max(1));
+        let done = u64::try_from(done)
+            .unwrap_or(u64::MAX)
+            .min(self.reader.db.bytes);
+        self.reader
+            .progress
+            .add_done(done.saturating_sub(self.reported));
+        self.reported = done.max(self.reported);
+    }
+
+    /// (start, duration) of a row; none where they are no times, which is counted. A negative duration is counted
+    /// here and clamped by the builder.
+    fn times(
+        &mut self,
+        table: &'static str,
+        rowid: i64,
+        start: Option<i64>,
+        end: Option<i64>,
+    ) -> Option<(i64, i64)> {
+        let (Some(start), Some(end)) = (start, end) else {
+            self.tally.row(Reason::BadTime, table, rowid);
+            return None;
+        };
+        let valid = -TIME_LIMIT..=TIME_LIMIT;
+        if !valid.contains(&start) || !valid.contains(&end) {
+            self.tally.row(Reason::FarTime, table, rowid);
+            return None;
+        }
+        if end < start {
+            self.tally.row(Reason::NegativeDuration, table, rowid);
+        }
+        Some((start, end - start))
+    }
+
+    fn span(
+        &mut self,
+        table: &'static str,
+        rowid: i64,
+        lane: LaneId,
+        name: NameId,
+        cat: CatId,
+        (start, dur): (i64, i64),
+    ) -> RawSpan {
+        self.builder.add_span(SpanRow {
+            lane,
+            name,
+            cat,
+            start,
+            dur,
+            args: ArgsRef::row(rows::table_index(table), rowid),
+        })
+    }
+
+    /// The name of a row whose name is not in the file.
+    fn no_name(&mut self, table: &'static str, rowid: i64) -> NameId {
+        self.tally.row(Reason::UnknownName, table, rowid);
+        self.unknown
+    }
+
+    fn unlinked(&mut self, table: &'static str) {
+        *self.unlinked.entry(table).or_default() += 1;
+    }
+
+    /// One integer of one row, for rows that need a second look.
+    fn integer_of(&self, table: &str, column: &str, rowid: i64) -> Option<i64> {
+        let db = self.reader.db;
+        if !db.has_column(table, column) {
+            return None;
+        }
+        let key = db.rowid_name(table)?;
+        let sql = format!(
+            "SELECT {} FROM {} WHERE {key} = ?1",
+            open::quoted(column),
+            open::quoted(table)
+        );
+        let mut statement = db.conn.prepare(&sql).ok()?;
+        statement
+            .query_row([rowid], |row| Ok(integer(row, 0)))
+            .ok()
+            .flatten()
+    }
+
+    fn note(&mut self, kind: NoticeKind, code: &'static str, count: u64, text: String) {
+        self.report
+            .note_many(kind, code, Some(self.source), count, &[], || text);
+    }
+
+    /// The file's report and the notices.
+    fn finish(&mut self) -> Result<(), LoadError> {
+        self.notices()?;
+        let db = self.reader.db;
+        let rest = db.bytes.saturating_sub(self.reported);
+        self.reader.progress.add_done(rest);
+        let format = match &self.meta.schema {
+            Some(schema) => format!("Nsight Systems SQLite, schema {schema}"),
+            None => "Nsight Systems SQLite, without a version (2021 or older)".to_owned(),
+        };
+        let mut facts = std::mem::take(&mut self.facts);
+        if let Some(product) = &self.meta.product {
+            facts.insert(
+                0,
+                ("Written by".to_owned(), format!("Nsight Systems {product}")),
+            );
+        }
+        if let Some(mode) = &self.meta.graph_mode {
+            facts.push(("CUDA graphs traced by".to_owned(), mode.to_lowercase()));
+        }
+        self.report.files.push(FileReport {
+            path: db.path.clone(),
+            source: Some(self.source),
+            format,
+            bytes: db.bytes,
+            inflated_bytes: db.bytes,
+            events: self.read_rows.values().sum(),
+            by_kind: self
+                .read_rows
+                .iter()
+                .chain(&self.nvtx)
+                .map(|(&kind, &n)| (kind.to_owned(), n))
+                .collect(),
+            facts,
+        });
+        std::mem::take(&mut self.tally).report(self.report, self.source);
+        Ok(())
+    }
 }

@@ -1,0 +1,110 @@
+//! Figures of a rank's loop, and of single lanes, in a window.
+
+use super::Analysis;
+use super::gpu_figures::split_by_phase;
+use super::layers::LayerId;
+use super::stats::ratio;
+use crate::model::{LaneId, SpanId};
+use crate::time::TimeRange;
+
+/// The loop of a rank in a window. Times in ns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoopFigures {
+    /// Its lane.
+    pub lane: LaneId,
+    /// Outermost fetch spans of the whole trace.
+    pub n_fetch: usize,
+    /// The loop waits for data.
+    pub wait: i64,
+    /// Of it the GPU was idle.
+    pub wait_exposed: i64,
+    /// Of it the GPU worked.
+    pub wait_hidden: i64,
+    /// Of it unknown.
+    pub wait_unrecorded: i64,
+    /// Blocked in synchronising calls.
+    pub in_sync: i64,
+    /// Exclusive time by innermost phase, `None` = other; adds up to the window.
+    pub phases: Vec<(Option<LayerId>, i64)>,
+    /// Union of forward, backward, optimizer, compute / window: on the CPU clock.
+    pub compute_share: Option<f64>,
+}
+
+/// One lane in a window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LaneFigures {
+    /// Union of its spans, ns; without GPU annotations and syncs.
+    pub busy: i64,
+    /// Spans that start in the window.
+    pub started: u64,
+    /// Spans that touch the window.
+    pub touching: u64,
+}
+
+impl Analysis {
+    /// The loop of a rank in a window. `None` without a loop lane.
+    ///
+    /// # Panics
+    /// If there is no such rank.
+    #[must_use]
+    pub fn loop_figures(&self, rank: usize, window: TimeRange) -> Option<LoopFigures> {
+        let (r, sets) = (&self.ranks[rank], &self.rank_sets[rank]);
+        let lane = r.loop_lane?;
+        Some(LoopFigures {
+            lane,
+            n_fetch: r.n_fetch,
+            wait: r.wait.measure_in(window),
+            wait_exposed: r.wait_exposed.measure_in(window),
+            wait_hidden: r.wait_hidden.measure_in(window),
+            wait_unrecorded: r.wait_unrecorded.measure_in(window),
+            in_sync: sets.sync.measure_in(window),
+            phases: split_by_phase(&sets.phases, window.len(), window),
+            compute_share: ratio(sets.compute.measure_in(window), window.len()),
+        })
+    }
+
+    /// Busy time and counts of a lane in a window.
+    #[must_use]
+    pub fn lane_figures(&self, lane: LaneId, window: TimeRange) -> LaneFigures {
+        let index = self.core.index(lane);
+        let columns = self.core.columns(lane);
+        let leaf = |l: LayerId| {
+            !matches!(
+                l,
+                LayerId::GPU_ANNOTATION | LayerId::GPU_SYNC | LayerId::RECORDER
+            )
+        };
+        let started = self.core.started(lane, window, leaf).count;
+        let mut open = 0;
+        if !window.is_empty() {
+            index.open_at(&columns, window.start, |i| {
+                open += u64::from(leaf(columns.of[i]))
+            });
+        }
+        LaneFigures {
+            busy: index.busy.measure_in(window),
+            started,
+            touching: started + open,
+        }
+    }
+
+    /// All ns in which a lane is busy.
+    #[must_use]
+    pub fn lane_busy(&self, lane: LaneId) -> &super::Union {
+        &self.core.index(lane).busy
+    }
+
+    /// The innermost phase of a lane at an instant.
+    #[must_use]
+    pub fn phase_at(&self, lane: LaneId, t: i64) -> Option<LayerId> {
+        self.phases[lane.index()].at(t)
+    }
+
+    /// The launch call of an operation, and its phase.
+    #[must_use]
+    pub fn launched_in_phase(&self, op: SpanId) -> Option<LayerId> {
+        let call = self.core.trace.launch_of(op)?;
+        let spans = self.core.trace.spans();
+        self.phase_at(spans.lane(call), spans.start(call))
+    }
+}

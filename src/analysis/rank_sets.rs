@@ -1,0 +1,153 @@
+//! Sets of a rank from which steps, verdicts and windows are measured: phases, bubbles, causes outside waits, loading.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use super::core::Core;
+use super::gpus::{Gpu, GpuSets, unite_all};
+use super::intervals::Union;
+use super::layers::LayerId;
+use super::loops::Rank;
+use super::phases::Phases;
+use super::syncs::SyncBase;
+use crate::model::{LaneId, ProcessId};
+use crate::time::TimeRange;
+
+/// Loading work of one process.
+#[derive(Debug)]
+pub(super) struct Loader {
+    pub process: Option<ProcessId>,
+    pub lanes: Vec<LaneId>,
+    pub load: Union,
+    pub hidden: Union,
+    pub exposed: Union,
+    pub during_wait: Union,
+}
+
+/// Sets of one rank.
+#[derive(Debug, Default)]
+pub(super) struct RankSets {
+    /// Exclusive phases of the loop's lane.
+    pub phases: BTreeMap<LayerId, Union>,
+    /// Forward, backward, optimizer, compute on the loop's lane.
+    pub compute: Union,
+    /// Synchronising calls on the loop's lane.
+    pub sync: Union,
+    /// Idle after synchronising calls of the loop, without waits for data.
+    pub bubble: Union,
+    /// Idle by cause (host, other, unknown), without waits and bubbles.
+    pub host_idle: Union,
+    pub other_idle: Union,
+    pub unknown_idle: Union,
+    pub loaders: Vec<Loader>,
+    pub any_load: Union,
+    pub any_load_hidden: Union,
+}
+
+/// Builds the sets of one rank.
+pub(super) fn build(
+    base: &SyncBase<'_>,
+    rank: &Rank,
+    several: bool,
+    gpu_sets: &[GpuSets],
+) -> RankSets {
+    let core = base.core;
+    let mut sets = RankSets::default();
+    if let Some(lane) = rank.loop_lane {
+        let index = core.index(lane);
+        let of = |layers: &[LayerId]| {
+            let unions = layers.iter().filter_map(|&l| index.union(l));
+            unite_all(unions.map(|u| &**u))
+        };
+        sets.phases = base.phases[lane.index()].unions();
+        sets.compute = of(&LayerId::COMPUTE_PHASES);
+        sets.sync = of(&[LayerId::SYNC]);
+        if let Some(gpu) = rank.gpu {
+            bubbles(base, rank, lane, gpu, &gpu_sets[gpu], &mut sets);
+        }
+    }
+    loaders(
+        core,
+        rank,
+        several,
+        rank.gpu.map(|g| &base.gpus[g]),
+        &mut sets,
+    );
+    sets
+}
+
+fn bubbles(
+    base: &SyncBase<'_>,
+    rank: &Rank,
+    lane: LaneId,
+    gpu: usize,
+    gpu_sets: &GpuSets,
+    sets: &mut RankSets,
+) {
+    let calls: Vec<_> = base
+        .core
+        .spans_of(lane, LayerId::SYNC)
+        .into_iter()
+        .filter(|(_, r)| !r.is_empty())
+        .collect();
+    let after = |&(call, range): &(crate::model::SpanId, TimeRange)| {
+        let waited = base.waited(call);
+        if base.bubble(call, &waited).is_none_or(|b| b == 0) {
+            return None;
+        }
+        let last = waited.last.map_or(range.end, |l| l.min(range.end));
+        let next = base.next_start(gpu, last, &[]).unwrap_or(last);
+        Some(TimeRange::new(last, next))
+    };
+    let ranges: Vec<TimeRange> = calls.par_iter().filter_map(after).collect();
+    let idle = &base.gpus[gpu].idle;
+    sets.bubble = Union::new(ranges).intersect(idle).subtract(&rank.wait);
+    let rest = |cause: &Union| cause.subtract(&rank.wait).subtract(&sets.bubble);
+    let [host, _, other, unknown] = &gpu_sets.by_cause;
+    (sets.host_idle, sets.other_idle, sets.unknown_idle) = (rest(host), rest(other), rest(unknown));
+}
+
+/// Processes with loading work. With several ranks, a rank has its own, where the loaders' ranks are known at all.
+fn loaders(core: &Core, rank: &Rank, several: bool, gpu: Option<&Gpu>, sets: &mut RankSets) {
+    let mut by: BTreeMap<Option<ProcessId>, Vec<LaneId>> = BTreeMap::new();
+    let lanes: Vec<LaneId> = core
+        .cpu_lanes()
+        .filter(|&l| core.index(l).layers.contains(&LayerId::LOAD))
+        .collect();
+    let number = |l: &LaneId| core.trace.lane(*l).rank;
+    let known = several && lanes.iter().any(|l| number(l) != number(&lanes[0]));
+    for lane in lanes
+        .into_iter()
+        .filter(|l| !known || number(l) == rank.rank)
+    {
+        by.entry(core.process_of(lane)).or_default().push(lane);
+    }
+    let nothing = Union::empty();
+    let (busy, idle) = gpu.map_or((&nothing, &nothing), |g| (&g.busy, &g.idle));
+    for (process, lanes) in by {
+        let unions = lanes
+            .iter()
+            .filter_map(|&l| core.index(l).union(LayerId::LOAD));
+        let load = unite_all(unions.map(|u| &**u));
+        sets.loaders.push(Loader {
+            process,
+            lanes,
+            hidden: load.intersect(busy),
+            exposed: load.intersect(idle),
+            during_wait: load.intersect(&rank.wait),
+            load,
+        });
+    }
+    sets.any_load = unite_all(sets.loaders.iter().map(|l| &l.load));
+    sets.any_load_hidden = sets.any_load.intersect(busy);
+}
+
+/// Idle time of a GPU by the phase of its loop's thread.
+pub(super) fn idle_by_phase(gpu: &Gpu, phases: &Phases) -> BTreeMap<LayerId, Union> {
+    let unions = phases.unions().into_iter();
+    unions
+        .map(|(layer, union)| (layer, union.intersect(&gpu.idle)))
+        .filter(|(_, u)| !u.is_empty())
+        .collect()
+}

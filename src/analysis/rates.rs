@@ -1,0 +1,375 @@
+//! Rates of loading and training, and what another number of workers would do.
+
+use super::Analysis;
+use super::layers::LayerId;
+use super::stats::percentile;
+use super::step_table::StepRow;
+use super::verdict::steady;
+use crate::model::{ProcessId, Role};
+use crate::time::TimeRange;
+
+/// Beyond one per core, workers count this much (hyper-threads gave 30 %).
+const HYPER: f64 = 0.3;
+/// Recommended workers = needed × this.
+const HEADROOM: f64 = 1.25;
+/// A step waits when its wait is at least this share of it.
+const WAITING: i64 = 20;
+
+/// Costs per batch from which everything is predicted. All in ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Costs {
+    /// C: a step that never waits for data.
+    pub compute: f64,
+    /// L: loading work per batch.
+    pub load: f64,
+    /// Of it reading.
+    pub read: f64,
+    /// h: hand-over per batch in a worker.
+    pub handover: f64,
+    /// h₀: hand-over in the loop itself, without workers.
+    pub handover_in_loop: f64,
+}
+
+impl Costs {
+    /// How many workers `n` count as on `cores` cores.
+    #[must_use]
+    pub fn effective(n: u32, cores: Option<u32>) -> f64 {
+        let n = f64::from(n);
+        let Some(cores) = cores.map(f64::from) else {
+            return n;
+        };
+        n.min(cores) + HYPER * (n.min(2.0 * cores) - cores).max(0.0)
+    }
+
+    /// Step time with `n` workers, ns: max(C, (L + h) / N); without workers C + L + h₀.
+    #[must_use]
+    pub fn step(&self, n: u32, cores: Option<u32>) -> f64 {
+        if n == 0 {
+            return self.compute + self.load + self.handover_in_loop;
+        }
+        self.compute
+            .max((self.load + self.handover) / Self::effective(n, cores))
+    }
+
+    /// The same costs with a share of the data in memory, where reading takes `memory` per batch, ns.
+    #[must_use]
+    pub fn cached(&self, share: f64, memory: f64) -> Self {
+        let read = share * memory + (1.0 - share) * self.read;
+        Self {
+            load: self.load - self.read + read,
+            read,
+            ..*self
+        }
+    }
+
+    /// Workers with which loading keeps up: ceil((L + h) / C).
+    #[must_use]
+    pub fn workers_needed(&self) -> Option<u32> {
+        whole((self.load + self.handover) / self.compute)
+    }
+
+    /// The same with a quarter to spare.
+    #[must_use]
+    pub fn workers_recommended(&self) -> Option<u32> {
+        whole(HEADROOM * (self.load + self.handover) / self.compute)
+    }
+
+    /// Rates with `n` workers and `batch` samples per batch.
+    #[must_use]
+    pub fn rates(&self, n: u32, batch: f64) -> RateSet {
+        let m = f64::from(n.max(1));
+        let cost = self.load
+            + if n == 0 {
+                self.handover_in_loop
+            } else {
+                self.handover
+            };
+        let per_second = |ns: f64| (ns > 0.0).then(|| batch * 1e9 / ns);
+        let gpu = per_second(self.compute);
+        let loader = per_second(cost / m);
+        let stall = if n == 0 {
+            cost
+        } else {
+            (cost / m - self.compute).max(0.0)
+        };
+        let prep = if n == 0 {
+            cost - self.read
+        } else {
+            ((cost - self.read) / m - self.compute).max(0.0)
+        };
+        RateSet {
+            gpu,
+            prep: per_second((self.load - self.read) / m),
+            fetch: per_second(self.read / m),
+            loader,
+            stalled: n == 0 || gpu > loader,
+            stall,
+            prep_stall: prep,
+            fetch_stall: stall - prep,
+        }
+    }
+}
+
+fn whole(x: f64) -> Option<u32> {
+    let x = x.ceil();
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "checked just before"
+    )]
+    let n = (x.is_finite() && (0.0..1e9).contains(&x)).then_some(x as u32);
+    n
+}
+
+/// Rates per second and the split of the stall per step (ns).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateSet {
+    /// G: what the GPU could take.
+    pub gpu: Option<f64>,
+    /// P: what preparation could give, if it were a stage of its own.
+    pub prep: Option<f64>,
+    /// F: what reading could give, if it were a stage of its own.
+    pub fetch: Option<f64>,
+    /// R: what the loader gives; decides.
+    pub loader: Option<f64>,
+    /// G > R.
+    pub stalled: bool,
+    /// Modelled wait per step.
+    pub stall: f64,
+    /// Of it due to preparation.
+    pub prep_stall: f64,
+    /// Of it due to reading.
+    pub fetch_stall: f64,
+}
+
+/// What was measured for rates and predictions in a window.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rates {
+    /// Costs per batch.
+    pub costs: Costs,
+    /// Workers that loaded at the same time.
+    pub workers: u32,
+    /// Batches loaded.
+    pub batches: f64,
+    /// Samples per batch; 1 where unknown: then rates are in batches.
+    pub batch: f64,
+    /// Whether `batch` is known.
+    pub samples_known: bool,
+    /// Whether h was measured: the loop waits and workers are recorded. Without it predictions are a best case.
+    pub handover_known: bool,
+    /// Rates as measured.
+    pub rates: RateSet,
+    /// Workers with which loading keeps up.
+    pub needed_workers: Option<u32>,
+    /// With a quarter to spare.
+    pub recommended_workers: Option<u32>,
+    /// For whole jobs.
+    pub job: Job,
+    /// A torch trace: profiled speed is not training speed.
+    pub profiled: bool,
+}
+
+/// A job's fixed parts.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Job {
+    /// Steps.
+    pub steps: usize,
+    /// Runs of the loader.
+    pub epochs: usize,
+    /// Wait at the start of each, ns.
+    pub startup: f64,
+    /// Time outside steps and start-up waits, ns.
+    pub rest: f64,
+    /// Length, ns.
+    pub time: i64,
+}
+
+/// A prediction for one number of workers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WhatIf {
+    /// Workers.
+    pub workers: u32,
+    /// Step time, ns.
+    pub step: f64,
+    /// Wait per step, ns.
+    pub wait: f64,
+    /// Job time, ns.
+    pub job: f64,
+    /// Rates.
+    pub rates: RateSet,
+}
+
+impl Rates {
+    /// What `workers` on `cores` cores would do with a share of the data cached.
+    #[must_use]
+    pub fn what_if(&self, workers: u32, cores: Option<u32>, cached: f64) -> WhatIf {
+        let costs = self.costs.cached(cached.clamp(0.0, 1.0), 0.0);
+        let step = costs.step(workers, cores);
+        #[expect(clippy::cast_precision_loss, reason = "counts of steps")]
+        let (steps, epochs) = (self.job.steps as f64, self.job.epochs as f64);
+        WhatIf {
+            workers,
+            step,
+            wait: step - costs.compute,
+            job: steps * step + epochs * self.job.startup + self.job.rest,
+            rates: costs.rates(workers, self.batch),
+        }
+    }
+}
+
+impl Analysis {
+    /// Costs, rates and the parts of the job in a window. `None` without loading work or without steps in the window.
+    ///
+    /// # Panics
+    /// If there is no such rank.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "rates are no times of events")]
+    pub fn rates(&self, rank: usize, window: TimeRange) -> Option<Rates> {
+        let r = &self.ranks[rank];
+        let (rows, _) = self.step_rows(rank, window);
+        let figures = self.workers(rank, window);
+        let batches = self.batches(rank, window)?;
+        if rows.is_empty() || figures.load_sum == 0 || batches <= 0.0 {
+            return None;
+        }
+        let (steady, filtered) = steady(&rows);
+        let by_gpu = r.gpu.is_some();
+        let busy = |row: &&StepRow| row.time() - if by_gpu { row.wait_exposed } else { row.wait };
+        let mut lengths: Vec<i64> = steady.iter().map(busy).collect();
+        let compute = percentile(&mut lengths, 50)? as f64;
+        let workers = self.workers_at_once(rank);
+        let load = figures.load_sum as f64 / batches;
+        let handover = self.handover(rank, window, &steady);
+        let mut waits: Vec<i64> = steady.iter().map(|s| s.wait).collect();
+        let wait = percentile(&mut waits, 50)? as f64;
+        let costs = Costs {
+            compute,
+            load,
+            read: self.reading(rank, window) as f64 / batches,
+            handover: handover.unwrap_or(0.0),
+            handover_in_loop: if workers == 0 {
+                (wait - load).max(0.0)
+            } else {
+                0.0
+            },
+        };
+        let batch = self.options.samples_per_step.map_or(1.0, f64::from);
+        let firsts: Vec<&&StepRow> = rows.iter().filter(|s| s.first && filtered).collect();
+        let startup: i64 = firsts.iter().map(|s| (s.wait - wait as i64).max(0)).sum();
+        let mut times: Vec<i64> = steady.iter().map(|s| s.time()).collect();
+        let step = percentile(&mut times, 50)? as f64;
+        Some(Rates {
+            costs,
+            workers,
+            batches,
+            batch,
+            samples_known: self.options.samples_per_step.is_some(),
+            handover_known: handover.is_some() || workers == 0,
+            rates: costs.rates(workers, batch),
+            needed_workers: costs.workers_needed(),
+            recommended_workers: costs.workers_recommended(),
+            job: Job {
+                steps: rows.len(),
+                epochs: firsts.len(),
+                startup: startup as f64 / firsts.len().max(1) as f64,
+                rest: window.len() as f64 - rows.len() as f64 * step - startup as f64,
+                time: window.len(),
+            },
+            profiled: self
+                .core
+                .trace
+                .sources()
+                .iter()
+                .any(|s| s.tracer == crate::model::Tracer::Torch),
+        })
+    }
+
+    /// Load spans per batch: all of them by all steps.
+    #[expect(clippy::cast_precision_loss, reason = "a ratio of counts")]
+    fn items_per_batch(&self, rank: usize) -> Option<f64> {
+        let lanes = self.rank_sets[rank].loaders.iter().flat_map(|l| &l.lanes);
+        let items: usize = lanes.map(|&l| self.items(l).len()).sum();
+        let steps = self.ranks[rank].steps.len();
+        (items > 0 && steps > 0).then(|| items as f64 / steps as f64)
+    }
+
+    /// Outermost load spans of a lane.
+    fn items(&self, lane: crate::model::LaneId) -> Vec<TimeRange> {
+        let spans = self.core.spans_of(lane, LayerId::LOAD);
+        let outer = super::core::outermost(&spans);
+        outer.into_iter().map(|(_, r)| r).collect()
+    }
+
+    /// Batches whose load spans ended in a window.
+    #[expect(clippy::cast_precision_loss, reason = "a ratio of counts")]
+    fn batches(&self, rank: usize, window: TimeRange) -> Option<f64> {
+        let per_batch = self.items_per_batch(rank)?;
+        let lanes = self.rank_sets[rank].loaders.iter().flat_map(|l| &l.lanes);
+        let ended = |r: &TimeRange| r.end > window.start && r.end <= window.end;
+        let items: usize = lanes
+            .map(|&l| self.items(l).iter().filter(|r| ended(r)).count())
+            .sum();
+        Some(items as f64 / per_batch)
+    }
+
+    /// Reading inside loading, summed over processes, ns.
+    fn reading(&self, rank: usize, window: TimeRange) -> i64 {
+        let loaders = &self.rank_sets[rank].loaders;
+        let read = |process: Option<ProcessId>| {
+            let owner = super::layer_sets::Owner::Process(process);
+            let owned = self.sets.owners.iter().filter(move |o| o.owner == owner);
+            owned.filter_map(|o| o.sets.get(&LayerId::IO_READ))
+        };
+        loaders
+            .iter()
+            .map(|l| {
+                read(l.process)
+                    .map(|u| u.measure_common(&l.load, window))
+                    .sum::<i64>()
+            })
+            .sum()
+    }
+
+    /// The most worker processes that load at the same time: those of a later epoch replace earlier ones.
+    fn workers_at_once(&self, rank: usize) -> u32 {
+        let loaders = self.rank_sets[rank].loaders.iter();
+        let workers = loaders.filter(|l| {
+            l.lanes
+                .iter()
+                .any(|&lane| self.core.roles[lane.index()] == Role::Worker)
+        });
+        let bag = super::bag::Bag::new(workers.filter_map(|w| w.load.hull()));
+        u32::try_from(bag.max_depth()).unwrap_or(u32::MAX)
+    }
+
+    /// Hand-over cost of a batch: on worker lanes, the gap from the last load span of a batch to the first of the next,
+    /// where it begins while the loop waits. Median if more than half of the steps wait, else the 10th percentile.
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "items per batch is a small number; a cost is no time of an event"
+    )]
+    fn handover(&self, rank: usize, window: TimeRange, rows: &[&StepRow]) -> Option<f64> {
+        let per_batch = self.items_per_batch(rank)?.round().max(1.0) as usize;
+        let wait = &self.ranks[rank].wait;
+        let mut gaps = Vec::new();
+        for loader in &self.rank_sets[rank].loaders {
+            for &lane in &loader.lanes {
+                if self.core.roles[lane.index()] != Role::Worker {
+                    continue;
+                }
+                let items = self.items(lane);
+                for batch in (per_batch..items.len()).step_by(per_batch) {
+                    let (end, next) = (items[batch - 1].end, items[batch].start);
+                    if window.contains(end) && next >= end && wait.contains(end) {
+                        gaps.push(next - end);
+                    }
+                }
+            }
+        }
+        let waiting = rows.iter().filter(|r| r.wait * WAITING >= r.time()).count();
+        let q = if 2 * waiting > rows.len() { 50 } else { 10 };
+        percentile(&mut gaps, q).map(|g| g as f64)
+    }
+}

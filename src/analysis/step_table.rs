@@ -1,0 +1,220 @@
+//! One row per step, and the columns' sums, medians, 95th percentiles and maxima.
+
+use rayon::prelude::*;
+
+use super::core::Core;
+use super::gpus::{CallCursor, Gpu};
+use super::intervals::Union;
+use super::layers::LayerId;
+use super::loops::Rank;
+use super::rank_sets::RankSets;
+use super::stats::percentile_sorted;
+use super::tails::{Threads, launched, own_lanes};
+use super::{Analysis, launches::Launched};
+use crate::model::LaneId;
+use crate::time::TimeRange;
+
+/// Phases plus "other".
+const PHASES: usize = 10;
+
+/// Figures of one step. Times in ns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepRow {
+    /// Index in the rank's steps.
+    pub step: usize,
+    /// When.
+    pub range: TimeRange,
+    /// First of a loader's run.
+    pub first: bool,
+    /// The loop waits for data.
+    pub wait: i64,
+    /// Of it the GPU was idle.
+    pub wait_exposed: i64,
+    /// Of it the GPU worked.
+    pub wait_hidden: i64,
+    /// Of it unknown.
+    pub wait_unrecorded: i64,
+    /// Of the wait covered by operations launched before the step began.
+    pub wait_hidden_by_earlier: i64,
+    /// Exclusive time by phase, in the order of layer ids; the last is "other". Adds up to the step.
+    pub phases: [i64; PHASES],
+    /// Blocked in synchronising calls.
+    pub in_sync: i64,
+    /// The GPU worked during the step.
+    pub gpu_busy: i64,
+    /// The GPU was idle during the step.
+    pub gpu_idle: i64,
+    /// Operations that the step launched.
+    pub n_ops: u64,
+    /// Sum of their durations.
+    pub launched: i64,
+    /// First kernel launched in the step: its start after the start of the step.
+    pub first_kernel: Option<i64>,
+    /// End of the last operation launched in the step after the end of the step.
+    pub gpu_lag: Option<i64>,
+}
+
+impl StepRow {
+    /// Length of the step, ns.
+    #[must_use]
+    pub fn time(&self) -> i64 {
+        self.range.len()
+    }
+
+    /// Time in a phase, ns.
+    #[must_use]
+    pub fn phase(&self, layer: LayerId) -> i64 {
+        self.phases.get(layer.index()).copied().unwrap_or(0)
+    }
+
+    /// Time in no phase, ns.
+    #[must_use]
+    pub fn other(&self) -> i64 {
+        self.phases[PHASES - 1]
+    }
+}
+
+/// Sum, median, 95th percentile and maximum of one column.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ColumnSummary {
+    /// Sum, ns.
+    pub sum: i64,
+    /// Median, ns.
+    pub median: Option<i64>,
+    /// 95th percentile, ns.
+    pub p95: Option<i64>,
+    /// Maximum, ns.
+    pub max: Option<i64>,
+}
+
+impl ColumnSummary {
+    /// Of some values.
+    #[must_use]
+    pub fn of(values: impl IntoIterator<Item = i64>) -> Self {
+        let mut values: Vec<i64> = values.into_iter().collect();
+        values.sort_unstable();
+        Self {
+            sum: values.iter().sum(),
+            median: percentile_sorted(&values, 50),
+            p95: percentile_sorted(&values, 95),
+            max: values.last().copied(),
+        }
+    }
+}
+
+/// Rows of all steps of a rank.
+pub(super) fn rows(core: &Core, rank: &Rank, sets: &RankSets, gpus: &[Gpu]) -> Vec<StepRow> {
+    let Some(lane) = rank.loop_lane else {
+        return Vec::new();
+    };
+    let gpu = rank.gpu.map(|g| (g, &gpus[g]));
+    let lanes = own_lanes(core, lane, Threads::Process);
+    let tracks: Vec<LaneId> = lanes
+        .into_iter()
+        .filter(|&l| core.launches.count(l) > 0)
+        .collect();
+    let row = |(i, step): (usize, &super::steps::Step)| {
+        let range = step.range;
+        let mut phases = [0; PHASES];
+        let mut rest = range.len();
+        for (layer, union) in &sets.phases {
+            let time = union.measure_in(range);
+            phases[layer.index()] = time;
+            rest -= time;
+        }
+        phases[PHASES - 1] = rest;
+        let mine = gpu.map_or(Launched::NOTHING, |(g, _)| {
+            launched_on(core, &tracks, range, g)
+        });
+        StepRow {
+            step: i,
+            range,
+            first: step.first,
+            wait: rank.wait.measure_in(range),
+            wait_exposed: rank.wait_exposed.measure_in(range),
+            wait_hidden: rank.wait_hidden.measure_in(range),
+            wait_unrecorded: rank.wait_unrecorded.measure_in(range),
+            wait_hidden_by_earlier: gpu.map_or(0, |(g, _)| hidden_by_earlier(core, g, rank, range)),
+            phases,
+            in_sync: sets.sync.measure_in(range),
+            gpu_busy: gpu.map_or(0, |(_, g)| g.busy.measure_in(range)),
+            gpu_idle: gpu.map_or(0, |(_, g)| g.idle.measure_in(range)),
+            n_ops: mine.n_ops,
+            launched: mine.sum,
+            first_kernel: mine.first_kernel.map(|k| k - range.start),
+            gpu_lag: mine.last.map(|l| l - range.end),
+        }
+    };
+    rank.steps.par_iter().enumerate().map(row).collect()
+}
+
+fn launched_on(core: &Core, lanes: &[LaneId], range: TimeRange, gpu: usize) -> Launched {
+    let mut sum = Launched::NOTHING;
+    for &lane in lanes {
+        for track in core
+            .launches
+            .tracks_of(lane)
+            .iter()
+            .filter(|t| t.gpu == gpu)
+        {
+            let links = core.launches.within(&core.trace, track, range);
+            sum.add(&core.launches.sum(&core.trace, &core.layers, links));
+        }
+    }
+    sum
+}
+
+/// Of the waits in a step: covered by operations whose launch call started before the step.
+fn hidden_by_earlier(core: &Core, gpu: usize, rank: &Rank, step: TimeRange) -> i64 {
+    let spans = core.trace.spans();
+    let mut covered: Vec<TimeRange> = Vec::new();
+    for wait in rank.wait_hidden.parts_in(step) {
+        let wait = wait.clip(step);
+        for lane in core.gpu_lanes(gpu) {
+            let columns = core.columns(lane);
+            let mut running = Vec::new();
+            core.index(lane)
+                .open_at(&columns, wait.start, |i| running.push(i));
+            let (a, b) = columns.start_range(wait);
+            running.extend(a..b);
+            let Some(&first) = running.first() else {
+                continue;
+            };
+            let mut calls = CallCursor::new(core, columns.id(first));
+            for i in running {
+                let early = columns.of[i].is_operation()
+                    && calls
+                        .call(columns.id(i))
+                        .is_some_and(|c| spans.start(c) < step.start);
+                if early {
+                    covered.push(columns.range(i).clip(wait));
+                }
+            }
+        }
+    }
+    Union::new(covered).measure()
+}
+
+impl Analysis {
+    /// Rows of the steps of a rank that lie wholly inside a window, and the number that lie partly inside.
+    ///
+    /// # Panics
+    /// If there is no such rank.
+    #[must_use]
+    pub fn step_rows(&self, rank: usize, window: TimeRange) -> (Vec<&StepRow>, usize) {
+        let rows = &self.step_rows[rank];
+        let whole: Vec<&StepRow> = rows.iter().filter(|r| window.covers(r.range)).collect();
+        let touched = rows
+            .iter()
+            .filter(|r| r.range.start < window.end && r.range.end > window.start)
+            .count();
+        let partial = touched.saturating_sub(whole.len());
+        (whole, partial)
+    }
+
+    /// What was launched on some lanes in a window.
+    #[must_use]
+    pub fn launched_in(&self, lanes: &[LaneId], window: TimeRange) -> Launched {
+        launched(&self.core, lanes, window)
+    }
+}

@@ -1,0 +1,153 @@
+//! From an opened trace to its analysis: rule files, args that rules ask for, the window and the rank asked for.
+
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Value;
+
+use super::CliError;
+use super::args::Scope;
+use super::load::{self, Opened};
+use crate::analysis::{Analysis, ArgSource, Options, Rules};
+use crate::import::{ArgsReader, ImportReport};
+use crate::model::{SpanId, Trace};
+use crate::time::{TimeRange, parse_range};
+
+/// A trace, its analysis, and what was asked of it.
+pub struct Analysed {
+    /// The figures.
+    pub analysis: Analysis,
+    /// What happened while reading.
+    pub report: ImportReport,
+    /// The part of the trace that counts.
+    pub window: TimeRange,
+    /// Whether the user chose that part.
+    pub chosen: bool,
+    /// Index of the only rank asked for, in [`Analysis::ranks`].
+    pub rank: Option<usize>,
+}
+
+impl Analysed {
+    /// Indices of the ranks asked for.
+    pub fn ranks(&self) -> Vec<usize> {
+        match self.rank {
+            Some(r) => vec![r],
+            None => (0..self.analysis.ranks().len()).collect(),
+        }
+    }
+}
+
+/// Analyses an opened trace.
+///
+/// # Errors
+/// For a rule file that cannot be read, a range outside the trace, a rank that does not exist.
+pub fn analyse(opened: Opened, scope: &Scope) -> Result<Analysed, CliError> {
+    let Opened { trace, report, .. } = opened;
+    let rules = rules(scope.rules.as_deref())?;
+    let trace = Arc::new(trace);
+    let args = FileArgs {
+        trace: Arc::clone(&trace),
+        reader: Mutex::new(ArgsReader::new()),
+    };
+    let built = Analysis::with_args(
+        Arc::clone(&trace),
+        &rules,
+        &Options::default(),
+        &args,
+        &|_permille| true,
+    );
+    // Nobody cancels: the progress function above never says stop.
+    let analysis = built.map_err(|e| CliError::Usage(e.to_string()))?;
+    let window = window(&trace, scope)?;
+    let rank = rank(&analysis, scope)?;
+    Ok(Analysed {
+        analysis,
+        report,
+        window,
+        chosen: scope.range.is_some(),
+        rank,
+    })
+}
+
+/// The built-in rules, after the user's own. Mistakes in those are told and left out.
+fn rules(path: Option<&Path>) -> Result<Rules, CliError> {
+    let Some(path) = path else {
+        return Ok(Rules::builtin());
+    };
+    let text = fs::read_to_string(path).map_err(|error| CliError::File {
+        what: "The rule file cannot be read",
+        error,
+        path: path.to_owned(),
+    })?;
+    let (rules, problems) = Rules::parse(&text, &path.display().to_string());
+    for problem in problems {
+        load::warn(&problem.to_string());
+    }
+    Ok(rules)
+}
+
+/// The window asked for. It must share some time with the trace.
+fn window(trace: &Trace, scope: &Scope) -> Result<TimeRange, CliError> {
+    let extent = trace.extent();
+    let Some(text) = &scope.range else {
+        return Ok(extent);
+    };
+    // Times on the command line count from the start of the trace, as in the window's ruler.
+    let whole = TimeRange::new(0, extent.len());
+    let asked = parse_range(text, whole).map_err(|e| CliError::Usage(e.to_string()))?;
+    let window = TimeRange {
+        start: asked.start.saturating_add(extent.start),
+        end: asked.end.saturating_add(extent.start),
+    };
+    if window.overlaps(extent) {
+        Ok(window.clip(extent))
+    } else {
+        Err(CliError::Usage(format!(
+            "--range {text} lies outside the trace, which is {} long.",
+            crate::time::format_ns(extent.len())
+        )))
+    }
+}
+
+fn rank(analysis: &Analysis, scope: &Scope) -> Result<Option<usize>, CliError> {
+    let Some(wanted) = scope.rank else {
+        return Ok(None);
+    };
+    let found = analysis.ranks().iter().position(|r| r.rank == wanted);
+    if found.is_some() {
+        return Ok(found);
+    }
+    let known: Vec<String> = analysis
+        .ranks()
+        .iter()
+        .map(|r| r.rank.to_string())
+        .collect();
+    Err(CliError::Usage(format!(
+        "There is no rank {wanted}; the trace has: {}.",
+        if known.is_empty() {
+            "none".to_owned()
+        } else {
+            known.join(", ")
+        }
+    )))
+}
+
+/// Reads args of spans from the trace's files, for rules that ask for them.
+struct FileArgs {
+    trace: Arc<Trace>,
+    reader: Mutex<ArgsReader>,
+}
+
+impl ArgSource for FileArgs {
+    fn arg(&self, span: SpanId, key: &str) -> Option<String> {
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        // A file that vanished since it was opened has no args any more.
+        let args = reader.read(&self.trace, span).ok()??;
+        match args.get(key)? {
+            Value::String(text) => Some(text.clone()),
+            Value::Null => None,
+            other => Some(other.to_string()),
+        }
+    }
+}

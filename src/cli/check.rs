@@ -1,0 +1,278 @@
+//! `stallscope check`: limits on figures, for scripts. A figure that was not measured is never within a limit.
+
+use std::io::Write;
+
+use super::analyse::{self, Analysed};
+use super::args::{Check, Overlap};
+use super::steady::Steady;
+use super::table::{Table, percent};
+use super::{CliError, EXIT_BROKEN, EXIT_INCONCLUSIVE, load};
+use crate::import::NoticeKind;
+use crate::time::format_ns;
+
+/// What became of one limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    Holds,
+    Broken,
+    Inconclusive,
+}
+
+impl Outcome {
+    fn text(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Broken => "DOES NOT HOLD",
+            Self::Inconclusive => "cannot be told",
+        }
+    }
+}
+
+/// One limit on one rank or pair of streams.
+struct Line {
+    what: String,
+    limit: String,
+    measured: String,
+    outcome: Outcome,
+    note: String,
+}
+
+/// Runs the command.
+pub fn run(args: &Check, out: &mut dyn Write) -> Result<u8, CliError> {
+    if args.max_exposed_wait.is_none()
+        && args.max_step_time.is_none()
+        && args.min_overlap.is_empty()
+    {
+        return Err(CliError::Usage(
+            "check needs a limit: --max-exposed-wait 5%, --max-step-time 120ms or --min-overlap 7:16=50%.".to_owned(),
+        ));
+    }
+    let opened = load::open(&args.input.paths, &args.input.open)?;
+    let a = analyse::analyse(opened, &args.scope)?;
+    for notice in a
+        .report
+        .notices
+        .iter()
+        .filter(|n| n.kind == NoticeKind::Damaged)
+    {
+        load::warn(&notice.to_string());
+    }
+    let lines = judge(&a, args);
+    let mut t = Table::new(&["limit on", "limit", "measured", "<", "<"]);
+    for l in &lines {
+        t.row(vec![
+            l.what.clone(),
+            l.limit.clone(),
+            l.measured.clone(),
+            l.outcome.text().to_owned(),
+            l.note.clone(),
+        ]);
+    }
+    out.write_all(t.render().as_bytes())?;
+    let any = |o: Outcome| lines.iter().any(|l| l.outcome == o);
+    Ok(if any(Outcome::Broken) {
+        EXIT_BROKEN
+    } else if any(Outcome::Inconclusive) {
+        EXIT_INCONCLUSIVE
+    } else {
+        0
+    })
+}
+
+fn judge(a: &Analysed, args: &Check) -> Vec<Line> {
+    let mut lines = Vec::new();
+    let ranks = a.ranks();
+    let name = |what: &str, rank: usize| {
+        if ranks.len() > 1 {
+            format!("{what}, rank {}", a.analysis.ranks()[rank].rank)
+        } else {
+            what.to_owned()
+        }
+    };
+    if ranks.is_empty() {
+        lines.push(Line {
+            what: "training loop".to_owned(),
+            limit: String::new(),
+            measured: "-".to_owned(),
+            outcome: Outcome::Inconclusive,
+            note: "no training loop was found".to_owned(),
+        });
+    }
+    for &rank in &ranks {
+        if let Some(limit) = args.max_exposed_wait {
+            lines.push(exposed_wait(a, rank, name("exposed wait", rank), limit));
+        }
+        if let Some(limit) = args.max_step_time {
+            lines.push(step_time(a, rank, name("median step", rank), limit));
+        }
+    }
+    for limit in &args.min_overlap {
+        lines.extend(overlap(a, limit));
+    }
+    lines
+}
+
+fn limit_text(sign: &str, hundredths: u32) -> String {
+    let (whole, rest) = (hundredths / 100, hundredths % 100);
+    match rest {
+        0 => format!("{sign} {whole} %"),
+        r if r % 10 == 0 => format!("{sign} {whole}.{} %", r / 10),
+        r => format!("{sign} {whole}.{r:02} %"),
+    }
+}
+
+/// part / whole ≤ limit, in integers.
+fn within(part: i64, whole: i64, hundredths: u32) -> bool {
+    i128::from(part) * 10_000 <= i128::from(whole) * i128::from(hundredths)
+}
+
+fn unknown(what: String, limit: String, note: &str) -> Line {
+    Line {
+        what,
+        limit,
+        measured: "-".to_owned(),
+        outcome: Outcome::Inconclusive,
+        note: note.to_owned(),
+    }
+}
+
+fn exposed_wait(a: &Analysed, rank: usize, what: String, limit: u32) -> Line {
+    let r = &a.analysis.ranks()[rank];
+    let text = limit_text("≤", limit);
+    let steady = Steady::of(a, rank);
+    if r.gpu.is_none() {
+        return unknown(
+            what,
+            text,
+            "no GPU events: nobody can tell when the GPU was idle",
+        );
+    }
+    if r.n_fetch == 0 {
+        return unknown(
+            what,
+            text,
+            "no batch waits were recognised: name yours with --rules",
+        );
+    }
+    if steady.rows.len() < 2 {
+        return unknown(what, text, "fewer than two whole steps");
+    }
+    let time = steady.time();
+    let exposed = steady.sum(|s| s.wait_exposed);
+    let unrecorded = steady.sum(|s| s.wait_unrecorded);
+    let (outcome, note) = if !within(exposed, time, limit) {
+        (Outcome::Broken, String::new())
+    } else if within(exposed + unrecorded, time, limit) {
+        (Outcome::Holds, String::new())
+    } else {
+        let note = format!(
+            "{} of waits are not recorded and may be exposed",
+            format_ns(unrecorded)
+        );
+        (Outcome::Inconclusive, note)
+    };
+    let steps = format!("{} of {} steps", steady.rows.len(), steady.all);
+    Line {
+        what,
+        limit: text,
+        measured: percent(exposed, time),
+        outcome,
+        note: if note.is_empty() {
+            steps
+        } else {
+            format!("{note}; {steps}")
+        },
+    }
+}
+
+fn step_time(a: &Analysed, rank: usize, what: String, limit: i64) -> Line {
+    let text = format!("≤ {}", format_ns(limit));
+    let steady = Steady::of(a, rank);
+    let median = steady
+        .median(crate::analysis::StepRow::time)
+        .filter(|_m| steady.rows.len() >= 2);
+    let Some(median) = median else {
+        return unknown(what, text, "fewer than two whole steps");
+    };
+    Line {
+        what,
+        limit: text,
+        measured: format_ns(median),
+        outcome: if median <= limit {
+            Outcome::Holds
+        } else {
+            Outcome::Broken
+        },
+        note: format!("{} of {} steps", steady.rows.len(), steady.all),
+    }
+}
+
+fn overlap(a: &Analysed, limit: &Overlap) -> Vec<Line> {
+    let trace = a.analysis.trace();
+    let (first, second) = limit.streams;
+    let what = format!("overlap of streams {first} and {second}");
+    let text = limit_text("≥", limit.least);
+    let own_device = a
+        .rank
+        .and_then(|r| a.analysis.ranks()[r].gpu)
+        .map(|g| a.analysis.gpus()[g].device);
+    let pairs: Vec<_> = a
+        .analysis
+        .stream_pairs(a.window)
+        .into_iter()
+        .filter(|p| {
+            let (x, y) = (trace.stream(p.first).number, trace.stream(p.second).number);
+            let device = trace.stream(p.first).device;
+            ((x, y) == (first, second) || (y, x) == (first, second))
+                && (a.rank.is_none() || own_device == Some(device))
+        })
+        .collect();
+    if pairs.is_empty() {
+        return vec![unknown(what, text, "no GPU has both streams")];
+    }
+    let many = pairs.len() > 1;
+    let line = |p: &crate::analysis::StreamPair| {
+        let what = if many {
+            format!(
+                "{what} ({}, {})",
+                a.analysis.stream_key(p.first),
+                a.analysis.stream_key(p.second)
+            )
+        } else {
+            what.clone()
+        };
+        if p.min_busy == 0 {
+            return unknown(what, text.clone(), "one of them did nothing in the window");
+        }
+        let enough =
+            i128::from(p.both) * 10_000 >= i128::from(p.min_busy) * i128::from(limit.least);
+        Line {
+            what,
+            limit: text.clone(),
+            measured: percent(p.both, p.min_busy),
+            outcome: if enough {
+                Outcome::Holds
+            } else {
+                Outcome::Broken
+            },
+            note: format!("{} of {}", format_ns(p.both), format_ns(p.min_busy)),
+        }
+    };
+    pairs.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_compared_exactly() {
+        assert!(within(5, 100, 500));
+        assert!(!within(5_000_001, 100_000_000, 500));
+        assert!(within(0, 0, 0));
+        assert!(within(i64::MAX, i64::MAX, 10_000));
+        assert_eq!(limit_text("≤", 500), "≤ 5 %");
+        assert_eq!(limit_text("≤", 1_250), "≤ 12.5 %");
+        assert_eq!(limit_text("≥", 5), "≥ 0.05 %");
+    }
+}

@@ -1,0 +1,333 @@
+//! GPUs in the report: busy, idle and why, launches and queues, streams.
+
+use super::super::analyse::Analysed;
+use super::super::table::{Table, ms, percent, printable, us};
+use super::{heading, say};
+use crate::analysis::GapCause;
+use crate::model::LaneId;
+use crate::time::format_count;
+
+/// GPUs shown in full; more of them get a line each.
+const IN_FULL: usize = 2;
+/// Streams and pairs listed.
+const LISTED: usize = 12;
+
+fn shown(a: &Analysed) -> Vec<usize> {
+    match a.rank.map(|r| a.analysis.ranks()[r].gpu) {
+        Some(gpu) => gpu.into_iter().collect(),
+        None => (0..a.analysis.gpus().len()).collect(),
+    }
+}
+
+/// What each GPU did.
+pub fn gpus(out: &mut String, a: &Analysed) {
+    let gpus = shown(a);
+    if gpus.is_empty() {
+        heading(out, "GPU");
+        say(
+            out,
+            "No GPU activity was recorded, so nobody can tell when a GPU was idle.",
+        );
+        return;
+    }
+    if gpus.len() > IN_FULL {
+        overview(out, a, &gpus);
+    }
+    for &gpu in gpus
+        .iter()
+        .take(if gpus.len() > IN_FULL { 0 } else { IN_FULL })
+    {
+        one(out, a, gpu);
+    }
+}
+
+fn name_of(a: &Analysed, gpu: usize) -> String {
+    let g = &a.analysis.gpus()[gpu];
+    let device = a.analysis.trace().device(g.device);
+    match device.name.as_deref() {
+        Some(name) if !name.is_empty() => format!("GPU {} ({})", g.key, printable(name)),
+        _ => format!("GPU {}", g.key),
+    }
+}
+
+fn overview(out: &mut String, a: &Analysed, gpus: &[usize]) {
+    heading(out, "GPUs, in ms");
+    let mut t = Table::new(&[
+        "GPU",
+        "busy",
+        "busy %",
+        "compute",
+        "comm only",
+        "copies only",
+        "idle",
+        "not recorded",
+        "operations",
+    ]);
+    for &gpu in gpus {
+        let f = a.analysis.gpu_figures(gpu, a.window);
+        t.row(vec![
+            a.analysis.gpus()[gpu].key.clone(),
+            ms(f.busy),
+            percent(f.busy, a.window.len()),
+            ms(f.partition.compute),
+            ms(f.partition.comm),
+            ms(f.partition.memcpy),
+            ms(f.idle),
+            ms(f.edge),
+            format_count(f.n_ops),
+        ]);
+    }
+    out.push_str(&t.render());
+}
+
+fn one(out: &mut String, a: &Analysed, gpu: usize) {
+    let f = a.analysis.gpu_figures(gpu, a.window);
+    heading(out, &name_of(a, gpu));
+    let mut t = Table::new(&["", "ms", "of time", "<"]);
+    let mut row = |name: &str, ns: i64, note: String| {
+        t.row(vec![
+            name.to_owned(),
+            ms(ns),
+            percent(ns, a.window.len()),
+            note,
+        ]);
+    };
+    row(
+        "busy",
+        f.busy,
+        format!("{} operations", format_count(f.n_ops)),
+    );
+    let p = &f.partition;
+    for (name, ns) in [
+        ("  compute", p.compute),
+        ("  communication alone", p.comm),
+        ("  copies alone", p.memcpy),
+        ("  memsets alone", p.memset),
+    ] {
+        if ns > 0 {
+            row(name, ns, String::new());
+        }
+    }
+    row("idle", f.idle, String::new());
+    for (cause, ns) in GapCause::ALL.into_iter().zip(f.by_cause) {
+        if ns > 0 {
+            let (name, note) = cause_text(cause);
+            row(name, ns, note.to_owned());
+        }
+    }
+    if f.edge > 0 {
+        row(
+            "not recorded",
+            f.edge,
+            "before the first and after the last thing that the record can tell".to_owned(),
+        );
+    }
+    out.push_str(&t.render());
+    overlaps(out, a, gpu);
+    phases(out, a, gpu);
+}
+
+fn cause_text(cause: GapCause) -> (&'static str, &'static str) {
+    match cause {
+        GapCause::Host => ("  host", "the CPU had not yet launched the next work"),
+        GapCause::Kernel => ("  between kernels", "the usual short gaps"),
+        GapCause::Other => (
+            "  held",
+            "launched but not started: a stream, event, rank or copy engine held it",
+        ),
+        GapCause::Unknown => (
+            "  unknown",
+            "no launch call is recorded, or nothing follows",
+        ),
+    }
+}
+
+/// How much of communication and copies compute covers.
+fn overlaps(out: &mut String, a: &Analysed, gpu: usize) {
+    let f = a.analysis.gpu_figures(gpu, a.window);
+    if f.comm > 0 {
+        say(
+            out,
+            &format!(
+                "Communication {} ms: {} beside compute, {} ms exposed.",
+                ms(f.comm),
+                percent(f.comm - f.exposed_comm, f.comm),
+                ms(f.exposed_comm),
+            ),
+        );
+    }
+    if f.memcpy > 0 {
+        say(
+            out,
+            &format!(
+                "Copies {} ms: {} under compute, {} ms beside nothing else.",
+                ms(f.memcpy),
+                percent(f.memcpy_in_compute, f.memcpy),
+                ms(f.exposed_memcpy),
+            ),
+        );
+    }
+}
+
+/// What the loop was doing while the GPU was idle.
+fn phases(out: &mut String, a: &Analysed, gpu: usize) {
+    let f = a.analysis.gpu_figures(gpu, a.window);
+    let Some(mut by) = f.idle_by_phase.clone().filter(|_p| f.idle > 0) else {
+        return;
+    };
+    by.retain(|(_p, ns)| *ns > 0);
+    by.sort_by_key(|(_p, ns)| std::cmp::Reverse(*ns));
+    let texts: Vec<String> = by
+        .iter()
+        .map(|(phase, ns)| {
+            let name = phase.map_or("no phase", |l| a.analysis.layers().info(l).name.as_str());
+            format!("{name} {} ms ({})", ms(*ns), percent(*ns, f.idle))
+        })
+        .collect();
+    say(
+        out,
+        &format!("While it was idle, the loop was in: {}.", texts.join(", ")),
+    );
+}
+
+/// Launch calls and queues.
+pub fn launches(out: &mut String, a: &Analysed) {
+    let f = a.analysis.launch_figures(a.window);
+    if f.calls == 0 && f.ops == 0 {
+        return;
+    }
+    heading(out, "Launches");
+    say(
+        out,
+        &format!(
+            "{} calls launched {} of the {} operations; {} have no launch call in the record.",
+            format_count(f.calls),
+            format_count(f.pairs),
+            format_count(f.ops),
+            format_count(f.ops_without_launch),
+        ),
+    );
+    if f.op_before_launch > 0 {
+        say(
+            out,
+            &format!(
+                "{} operations start before their launch: the clocks of CPU and GPU disagree.",
+                format_count(f.op_before_launch)
+            ),
+        );
+    }
+    if f.blocking_calls > 0 {
+        say(
+            out,
+            &format!(
+                "{} calls returned only after their operation had ended.",
+                format_count(f.blocking_calls)
+            ),
+        );
+    }
+    let mut t = Table::new(&["delay, in µs", "median", "p95", "max"]);
+    let cell = |ns: Option<i64>| ns.map_or_else(|| "-".to_owned(), us);
+    t.row(vec![
+        "return of the call to start".to_owned(),
+        cell(f.delay.median),
+        cell(f.delay.p95),
+        cell(f.delay.max),
+    ]);
+    t.row(vec![
+        "call to end of the work".to_owned(),
+        cell(f.total.median),
+        cell(f.total.p95),
+        cell(f.total.max),
+    ]);
+    if f.pairs > 0 {
+        out.push_str(&t.render());
+        say(out, "A long delay is healthy: the GPU has work waiting.");
+    }
+    queues(out, a);
+}
+
+fn lane_shown(a: &Analysed, lane: LaneId) -> bool {
+    let device = a.analysis.trace().lane_device(lane);
+    shown(a)
+        .iter()
+        .any(|&g| Some(a.analysis.gpus()[g].device) == device)
+}
+
+fn queues(out: &mut String, a: &Analysed) {
+    let mut queues = a.analysis.queues(a.window);
+    queues.retain(|q| q.max_in_flight > 0 && lane_shown(a, q.lane));
+    if queues.is_empty() {
+        return;
+    }
+    let mut t = Table::new(&["queue of", "most waiting", "most in flight", "mean waiting"]);
+    for q in queues.iter().take(LISTED) {
+        let lane = a.analysis.trace().lane(q.lane);
+        let mean = q
+            .mean_queued
+            .map_or_else(|| "-".to_owned(), |m| format!("{m:.1}"));
+        let full = if q.max_queued >= 1_000 {
+            " (full: the CPU waits in launch calls)"
+        } else {
+            ""
+        };
+        t.row(vec![
+            printable(&lane.key),
+            format!("{}{full}", format_count(q.max_queued)),
+            format_count(q.max_in_flight),
+            mean,
+        ]);
+    }
+    out.push_str(&t.render());
+    if queues.len() > LISTED {
+        say(
+            out,
+            &format!(
+                "and {} more queues; --json lists all",
+                queues.len() - LISTED
+            ),
+        );
+    }
+}
+
+/// Streams of the same GPU that worked at once.
+pub fn streams(out: &mut String, a: &Analysed) {
+    let mut pairs = a.analysis.stream_pairs(a.window);
+    pairs.retain(|p| {
+        let lane = a.analysis.trace().stream(p.first).ops;
+        p.min_busy > 0 && lane.is_some_and(|l| lane_shown(a, l))
+    });
+    if pairs.is_empty() {
+        return;
+    }
+    pairs.sort_by_key(|p| std::cmp::Reverse((p.both, p.min_busy)));
+    heading(out, "Streams that worked at once, in ms");
+    let mut t = Table::new(&[
+        "streams",
+        "both",
+        "of the shorter",
+        "kernels",
+        "copies/kernels",
+        "comm/kernels",
+    ]);
+    for p in pairs.iter().take(LISTED) {
+        t.row(vec![
+            format!(
+                "{} and {}",
+                a.analysis.stream_key(p.first),
+                a.analysis.stream_key(p.second)
+            ),
+            ms(p.both),
+            percent(p.both, p.min_busy),
+            ms(p.kernel_kernel),
+            ms(p.copy_kernel + p.kernel_copy),
+            ms(p.comm_kernel + p.kernel_comm),
+        ]);
+    }
+    out.push_str(&t.render());
+    if pairs.len() > LISTED {
+        say(
+            out,
+            &format!("and {} more pairs; --json lists all", pairs.len() - LISTED),
+        );
+    }
+}

@@ -1,0 +1,285 @@
+//! The beginning and the end of the report: title, waits, ranks; notices.
+
+use super::super::analyse::Analysed;
+use super::super::table::{self, Table, ms, percent, printable};
+use super::{heading, of_rank, say};
+use crate::time::{format_count, format_ns};
+
+/// What is reported on.
+pub fn title(out: &mut String, a: &Analysed) {
+    let trace = a.analysis.trace();
+    let names: Vec<String> = trace
+        .sources()
+        .iter()
+        .take(3)
+        .map(|s| {
+            printable(
+                &s.path
+                    .file_name()
+                    .unwrap_or(s.path.as_os_str())
+                    .to_string_lossy(),
+            )
+        })
+        .collect();
+    let more = match trace.sources().len() {
+        n if n > 3 => format!(" and {} more files", n - 3),
+        _ => String::new(),
+    };
+    out.push_str(&format!(
+        "{}{more}: {} spans in {}\n",
+        names.join(", "),
+        format_count(trace.counted_spans()),
+        format_ns(trace.extent().len()),
+    ));
+    if a.chosen {
+        let start = trace.extent().start;
+        out.push_str(&format!(
+            "Only {} to {} ({})\n",
+            format_ns(a.window.start - start),
+            format_ns(a.window.end - start),
+            format_ns(a.window.len()),
+        ));
+    }
+}
+
+/// What the loop of a rank waited for, and what the GPU did meanwhile.
+pub fn waits(out: &mut String, a: &Analysed, rank: usize) {
+    let r = &a.analysis.ranks()[rank];
+    heading(out, &format!("Waiting for data{}", of_rank(a, rank)));
+    let Some(lane) = r.loop_lane else {
+        say(out, "No training loop was found.");
+        return;
+    };
+    let total = r.wait.measure_in(a.window);
+    let n = r.wait.parts_in(a.window).len();
+    if r.wait.is_empty() {
+        say(
+            out,
+            "No batch waits were recognised. Look for: DataLoader __next__, fetch.iter, batch_wait, NVTX ranges around the",
+        );
+        say(out, "data. Name your own with --rules (docs/rules.md).");
+        return;
+    }
+    let part = |name: &str, ns: i64, note: &str| {
+        vec![
+            name.to_owned(),
+            ms(ns),
+            percent(ns, total),
+            percent(ns, a.window.len()),
+            note.to_owned(),
+        ]
+    };
+    let mut t = Table::new(&["", "ms", "of wait", "of time", "<"]);
+    let waits = if n == 1 {
+        "1 wait".to_owned()
+    } else {
+        format!("{} waits", format_count(n as u64))
+    };
+    let loop_name = printable(&a.analysis.trace().lane(lane).key);
+    t.row(part(
+        "waited",
+        total,
+        &format!("{waits} of the loop on {loop_name}"),
+    ));
+    if r.gpu.is_none() {
+        t.row(vec![
+            "  exposed".to_owned(),
+            "unknown".to_owned(),
+            String::new(),
+            String::new(),
+            "no GPU events".to_owned(),
+        ]);
+    } else {
+        let exposed = r.wait_exposed.measure_in(a.window);
+        t.row(part(
+            "  exposed",
+            exposed,
+            "the GPU had nothing to do: this is what loading costs",
+        ));
+        t.row(part(
+            "  hidden",
+            r.wait_hidden.measure_in(a.window),
+            "the GPU was still working",
+        ));
+    }
+    let unrecorded = r.wait_unrecorded.measure_in(a.window);
+    if unrecorded > 0 {
+        t.row(part(
+            "  not recorded",
+            unrecorded,
+            "nobody knows what the GPU did there",
+        ));
+    }
+    out.push_str(&t.render());
+    longest(out, a, rank);
+}
+
+/// The longest exposed waits, so that one knows where to look.
+fn longest(out: &mut String, a: &Analysed, rank: usize) {
+    const SHOWN: usize = 3;
+    let mut waits: Vec<_> = a
+        .analysis
+        .waits()
+        .iter()
+        .filter(|w| w.rank == rank && w.range.overlaps(a.window) && w.exposed > 0)
+        .collect();
+    waits.sort_by_key(|w| (std::cmp::Reverse(w.exposed), w.range.start));
+    let start = a.analysis.trace().extent().start;
+    let places: Vec<String> = waits
+        .iter()
+        .take(SHOWN)
+        .map(|w| {
+            format!(
+                "{} at {}",
+                format_ns(w.exposed),
+                format_ns(w.range.start - start)
+            )
+        })
+        .collect();
+    if waits.len() > 1 {
+        say(out, &format!("Most exposed: {}.", places.join(", ")));
+    }
+}
+
+/// Ranks against each other, where there are several.
+pub fn ranks(out: &mut String, a: &Analysed) {
+    let all = a.analysis.ranks();
+    if all.len() < 2 || a.rank.is_some() {
+        return;
+    }
+    let means = a.analysis.rank_table(a.window);
+    heading(out, "Ranks");
+    say(
+        out,
+        &format!(
+            "Means over the {} steps that all of them have, in ms.",
+            means.common_steps
+        ),
+    );
+    let cell = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), |ns| format!("{:.3}", ns / 1e6));
+    let mut t = Table::new(&[
+        "rank",
+        "step",
+        "wait",
+        "exposed",
+        "h2d",
+        "forward",
+        "backward",
+        "optimizer",
+        "other",
+        "exposed comm",
+    ]);
+    for (i, m) in means.rows.iter().enumerate() {
+        let mark = if means.median == Some(i) {
+            " (median)"
+        } else {
+            ""
+        };
+        let mut row = vec![format!("{}{mark}", all[i].rank)];
+        row.extend(
+            [
+                m.time,
+                m.wait,
+                m.wait_exposed,
+                m.h2d,
+                m.forward,
+                m.backward,
+                m.optimizer,
+                m.other,
+                m.exposed_comm,
+            ]
+            .map(cell),
+        );
+        t.row(row);
+    }
+    out.push_str(&t.render());
+    if let Some(s) = &means.straggler {
+        say(
+            out,
+            &format!(
+                "Rank {} holds the others up ({}): rank {} waits for it, {:.1} % of its step.",
+                all[s.culprit].rank,
+                s.kind.key(),
+                all[s.victim].rank,
+                s.score * 100.0,
+            ),
+        );
+    }
+}
+
+/// What was repaired, skipped, guessed or not recorded.
+pub fn notices(out: &mut String, a: &Analysed) {
+    let trace = a.analysis.trace();
+    if a.report.notices.is_empty() {
+        return;
+    }
+    heading(out, "Notices");
+    let many = trace.sources().len() > 1;
+    for notice in &a.report.notices {
+        let file = notice.source.filter(|_s| many).map(|s| {
+            let path = &trace.source(s).path;
+            format!(
+                "  in {}",
+                printable(
+                    &path
+                        .file_name()
+                        .unwrap_or(path.as_os_str())
+                        .to_string_lossy()
+                )
+            )
+        });
+        say(
+            out,
+            &format!(
+                "{}{}",
+                table::printable(&notice.to_string()),
+                file.unwrap_or_default()
+            ),
+        );
+    }
+}
+
+/// What bounds each rank, why, and what to look at next.
+pub fn verdicts(out: &mut String, a: &Analysed) {
+    for rank in a.ranks() {
+        let verdict = a.analysis.verdict(rank, a.window);
+        heading(out, &format!("Verdict{}", of_rank(a, rank)));
+        let Some(first) = verdict.issues.first() else {
+            continue;
+        };
+        for text in [&first.text.verdict, &first.text.why, &first.text.next] {
+            if !text.is_empty() {
+                wrapped(out, text);
+            }
+        }
+        for issue in &verdict.issues[1..] {
+            wrapped(
+                out,
+                &format!("Also ({}): {}", issue.severity.key(), issue.text.verdict),
+            );
+        }
+        let tracer = a.analysis.trace().sources().first().map(|s| s.tracer);
+        for missing in &verdict.missing {
+            wrapped(out, &format!("Not recorded: {}", missing.text(tracer)));
+        }
+    }
+}
+
+/// Text in lines of at most 110 characters, indented.
+fn wrapped(out: &mut String, text: &str) {
+    const WIDTH: usize = 110;
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            say(out, &printable(&line));
+            // What follows belongs to the same sentence.
+            line = String::from("  ");
+        } else if !line.trim().is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    if !line.trim().is_empty() {
+        say(out, &printable(&line));
+    }
+}

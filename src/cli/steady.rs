@@ -1,0 +1,53 @@
+//! The steps that limits, comparisons and predictions are about: whole steps of the window without the first of each
+//! loader's run, whose wait is start-up; all of them where fewer than two others remain. As the verdicts do.
+
+use super::analyse::Analysed;
+use crate::analysis::{LayerId, StepRow, percentile};
+
+/// Steps of one rank.
+pub struct Steady<'a> {
+    /// The steps.
+    pub rows: Vec<&'a StepRow>,
+    /// Whole steps in the window, first ones included.
+    pub all: usize,
+}
+
+impl<'a> Steady<'a> {
+    /// Of a rank.
+    pub fn of(a: &'a Analysed, rank: usize) -> Self {
+        let (rows, _partial) = a.analysis.step_rows(rank, a.window);
+        let all = rows.len();
+        let kept: Vec<&StepRow> = rows.iter().copied().filter(|r| !r.first).collect();
+        let rows = if kept.len() >= 2 { kept } else { rows };
+        Self { rows, all }
+    }
+
+    /// Sum of a column.
+    pub fn sum(&self, column: impl Fn(&StepRow) -> i64) -> i64 {
+        self.rows.iter().map(|r| column(r)).sum()
+    }
+
+    /// Median of a column.
+    pub fn median(&self, column: impl Fn(&StepRow) -> i64) -> Option<i64> {
+        let mut values: Vec<i64> = self.rows.iter().map(|r| column(r)).collect();
+        percentile(&mut values, 50)
+    }
+
+    /// Length of the steps together.
+    pub fn time(&self) -> i64 {
+        self.sum(StepRow::time)
+    }
+}
+
+/// Phases in the order of tables.
+pub const PHASES: [(LayerId, &str); 9] = [
+    (LayerId::FETCH, "fetch"),
+    (LayerId::H2D, "h2d"),
+    (LayerId::FORWARD, "forward"),
+    (LayerId::BACKWARD, "backward"),
+    (LayerId::OPTIMIZER, "optimizer"),
+    (LayerId::COMPUTE, "compute"),
+    (LayerId::COMM, "comm"),
+    (LayerId::CHECKPOINT, "checkpoint"),
+    (LayerId::EVAL, "eval"),
+];

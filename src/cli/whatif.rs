@@ -1,0 +1,168 @@
+//! `stallscope whatif`: predicted step and job times for other numbers of workers, cores and a cache.
+
+use std::io::Write;
+
+use serde_json::{Value, json};
+
+use super::analyse::{self, Analysed};
+use super::args::Whatif;
+use super::steady::Steady;
+use super::table::{Table, ms, percent};
+use super::{CliError, EXIT_INCONCLUSIVE, load};
+use crate::analysis::{Missing, PROFILED_SPEED, Rates, StepRow};
+
+const LIMITS: &str = "Limits: loading gets slower with more workers (they share the CPU); near the point where loading just keeps up, its \
+variation alone makes waits;\n  one slow sample blocks, since batches come in order; prefetch depth, storage and memory are not modelled.";
+const BEST_CASE: &str = "The hand-over of a batch from worker to loop was not measured: predictions with workers are a best case.";
+
+/// Runs the command.
+pub fn run(args: &Whatif, out: &mut dyn Write) -> Result<u8, CliError> {
+    let opened = load::open(&args.input.paths, &args.input.open)?;
+    let a = analyse::analyse(opened, &args.scope)?;
+    let mut known = false;
+    let mut values = Vec::new();
+    let mut text = String::new();
+    for rank in a.ranks() {
+        let rates = a.analysis.rates(rank, a.window);
+        known |= rates.is_some() || args.no_sync;
+        values.push(to_json(&a, args, rank, rates.as_ref()));
+        to_text(&mut text, &a, args, rank, rates.as_ref());
+    }
+    if a.ranks().is_empty() {
+        text.push_str("No training loop was found: nothing to predict.\n");
+    }
+    if args.json {
+        let value = json!({"schema": 1, "ranks": values});
+        let text = serde_json::to_string_pretty(&value).map_err(std::io::Error::from)?;
+        writeln!(out, "{text}")?;
+    } else {
+        out.write_all(text.as_bytes())?;
+    }
+    Ok(if known { 0 } else { EXIT_INCONCLUSIVE })
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "predictions are shown to the microsecond"
+)]
+fn ns(x: f64) -> i64 {
+    x.round() as i64
+}
+
+fn to_text(out: &mut String, a: &Analysed, args: &Whatif, rank: usize, rates: Option<&Rates>) {
+    if a.ranks().len() > 1 {
+        out.push_str(&format!("Rank {}\n", a.analysis.ranks()[rank].rank));
+    }
+    match rates {
+        Some(rates) => predictions(out, a, args, rank, rates),
+        None => {
+            let tracer = a.analysis.trace().sources().first().map(|s| s.tracer);
+            out.push_str("The effect of workers cannot be predicted.\n  ");
+            out.push_str(Missing::NoWorkers.text(tracer));
+            out.push('\n');
+        }
+    }
+    if args.no_sync {
+        no_sync(out, a, rank);
+    }
+    out.push('\n');
+}
+
+fn predictions(out: &mut String, a: &Analysed, args: &Whatif, rank: usize, rates: &Rates) {
+    let c = &rates.costs;
+    let measured = Steady::of(a, rank).median(StepRow::time);
+    out.push_str(&format!(
+        "Measured with {}, median step {} ms. Per batch: loading {} ms ({} ms of it reading), hand-over {} ms; \
+         a step without waits {} ms.\n",
+        match rates.workers {
+            1 => "1 worker".to_owned(),
+            n => format!("{n} workers"),
+        },
+        measured.map_or_else(|| "-".to_owned(), ms),
+        ms(ns(c.load)),
+        ms(ns(c.read)),
+        ms(ns(if rates.workers == 0 { c.handover_in_loop } else { c.handover })),
+        ms(ns(c.compute)),
+    ));
+    let mut t = Table::new(&[
+        "workers",
+        "step ms",
+        "wait ms",
+        "job ms",
+        "of measured job",
+        "<",
+    ]);
+    for n in args.workers.0..=args.workers.1 {
+        let w = rates.what_if(n, args.cores, args.cache);
+        let mut notes = Vec::new();
+        if n == rates.workers {
+            notes.push("as measured");
+        }
+        if args.cache == 0.0 && Some(n) == rates.needed_workers {
+            notes.push("loading keeps up");
+        }
+        if args.cache == 0.0 && Some(n) == rates.recommended_workers {
+            notes.push("with a quarter to spare");
+        }
+        t.row(vec![
+            n.to_string(),
+            ms(ns(w.step)),
+            ms(ns(w.wait)),
+            ms(ns(w.job)),
+            percent(ns(w.job), rates.job.time),
+            notes.join(", "),
+        ]);
+    }
+    out.push_str(&t.render());
+    if !rates.handover_known {
+        out.push_str(&format!("  {BEST_CASE}\n"));
+    }
+    out.push_str(&format!("  {LIMITS}\n"));
+    if rates.profiled {
+        out.push_str(&format!("  {PROFILED_SPEED}\n"));
+    }
+}
+
+/// (idle after synchronising calls, time of the steps judged), ns; `None` where it was not measured.
+fn bubbles(a: &Analysed, rank: usize) -> Option<(i64, i64)> {
+    let verdict = a.analysis.verdict(rank, a.window);
+    Some((verdict.steady_gpu?.bubble, verdict.steady_wait.2))
+}
+
+fn no_sync(out: &mut String, a: &Analysed, rank: usize) {
+    match bubbles(a, rank) {
+        Some((bubble, time)) => out.push_str(&format!(
+            "Without synchronising calls: the GPU stood idle {} ms after them, {} of the step time, beside waits for data. That is the \
+             most that can be won.\n",
+            ms(bubble),
+            percent(bubble, time),
+        )),
+        None => out.push_str("Without synchronising calls: cannot be told, there are no GPU events or no steps.\n"),
+    }
+}
+
+fn to_json(a: &Analysed, args: &Whatif, rank: usize, rates: Option<&Rates>) -> Value {
+    let predictions: Option<Vec<Value>> = rates.map(|r| {
+        (args.workers.0..=args.workers.1)
+            .map(|n| {
+                let w = r.what_if(n, args.cores, args.cache);
+                json!({"workers": n, "step": ns(w.step), "wait": ns(w.wait), "job": ns(w.job)})
+            })
+            .collect()
+    });
+    let costs = rates.map(|r| {
+        json!({
+            "workers": r.workers, "compute": ns(r.costs.compute), "load": ns(r.costs.load), "read": ns(r.costs.read),
+            "handover": ns(r.costs.handover), "handover_in_loop": ns(r.costs.handover_in_loop),
+            "handover_known": r.handover_known, "needed_workers": r.needed_workers,
+            "recommended_workers": r.recommended_workers, "job": r.job.time,
+        })
+    });
+    json!({
+        "rank": a.analysis.ranks()[rank].rank,
+        "measured_step": Steady::of(a, rank).median(StepRow::time),
+        "measured": costs,
+        "predictions": predictions,
+        "no_sync": if args.no_sync { bubbles(a, rank).map(|(b, t)| json!({"bubble": b, "step_time": t})) } else { None },
+    })
+}

@@ -1,0 +1,280 @@
+//! The event list: elements one after the other, and the way back into it after a defect.
+
+use super::chunk::Chunk;
+use super::event::{Parser, is_event_key};
+use super::scan::{Fail, before, byte, skip_value, skip_ws, string_end};
+use super::tally::Odd;
+
+/// Where in the list a window begins or ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Behind the opening bracket.
+    First,
+    /// Behind a comma.
+    Element,
+    /// Behind an element.
+    Comma,
+    /// Behind a defect, looking for the next event.
+    Lost,
+}
+
+/// How far a window was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stop {
+    /// Bytes that are done with; the rest belongs to the next window.
+    pub consumed: usize,
+    /// State there.
+    pub state: State,
+    /// The list ended: `consumed` is behind its bracket.
+    pub ended: bool,
+}
+
+/// After this many candidates that are no events either, the search goes on behind the defect.
+const MAX_TRIES: u32 = 8;
+
+/// Candidates for a speculative start that are tried in one block.
+const MAX_GUESSES: u32 = 64;
+
+/// The longest key that begins an event, with its quotes.
+const KEY_ROOM: usize = 14;
+
+/// Reads the elements of `w` from `pos`. `last` says that no more text follows.
+pub(super) fn read(
+    parser: &mut Parser<'_, '_>,
+    mut pos: usize,
+    mut state: State,
+    last: bool,
+) -> Stop {
+    let w = parser.w;
+    let stop = |consumed, state, ended| Stop {
+        consumed,
+        state,
+        ended,
+    };
+    loop {
+        if state == State::Lost {
+            match find_event(parser, pos, last) {
+                Found::Event(at) => (pos, state) = (at, State::Element),
+                Found::End(behind) => return stop(behind, state, true),
+                Found::Nothing(consumed) => return stop(consumed, state, false),
+            }
+        }
+        pos = skip_ws(w, pos);
+        let Some(&b) = w.get(pos) else {
+            return stop(pos, state, false);
+        };
+        let mut odd = |odd: Odd| parser.chunk.tally.add(odd, parser.at + pos as u64);
+        match b {
+            b',' => {
+                if state != State::Comma {
+                    odd(Odd::Comma);
+                }
+                (pos, state) = (pos + 1, State::Element);
+            }
+            b']' => {
+                if state == State::Element {
+                    odd(Odd::Comma);
+                }
+                return stop(pos + 1, state, true);
+            }
+            b'{' => {
+                if state == State::Comma {
+                    odd(Odd::NoComma);
+                }
+                match parser.event(pos) {
+                    Ok((end, event)) => {
+                        parser.push(pos, &event);
+                        (pos, state) = (end, State::Comma);
+                    }
+                    Err(Fail::More) if !last => return stop(pos, State::Element, false),
+                    Err(fail) => match recover(parser, pos, fail, last) {
+                        Ok(next) => (pos, state) = (next, State::Element),
+                        Err(next) => (pos, state) = (next, State::Lost),
+                    },
+                }
+            }
+            _ => match skip_value(w, pos, parser.at, &mut parser.chunk.tally) {
+                Ok(end) => {
+                    parser.chunk.events += 1;
+                    parser
+                        .chunk
+                        .tally
+                        .add(Odd::NotObject, parser.at + pos as u64);
+                    (pos, state) = (end, State::Comma);
+                }
+                Err(Fail::More) if !last => return stop(pos, state, false),
+                Err(_) => {
+                    parser.chunk.tally.add(Odd::Broken, parser.at + pos as u64);
+                    (pos, state) = (pos + 1, State::Lost);
+                }
+            },
+        }
+    }
+}
+
+/// After a defect in the event at `start`: `Ok` is the next event inside what was read of it, `Err` where to look on.
+#[cold]
+fn recover(
+    parser: &mut Parser<'_, '_>,
+    start: usize,
+    fail: Fail,
+    last: bool,
+) -> Result<usize, usize> {
+    let w = parser.w;
+    parser
+        .chunk
+        .tally
+        .add(Odd::Broken, parser.at + start as u64);
+    let behind = match fail {
+        Fail::Broken(at) => at.max(start + 1),
+        Fail::More => w.len(),
+    };
+    let mut from = start + 1;
+    for _ in 0..MAX_TRIES {
+        let Some(at) = next_candidate(&w[..behind], from, w) else {
+            break;
+        };
+        match try_event(parser, at) {
+            Ok(true) => return Ok(at),
+            Err(Fail::More) if !last => break,
+            _ => from = at + 1,
+        }
+    }
+    Err(behind)
+}
+
+/// What a search for the next event found.
+enum Found {
+    /// An event at this position.
+    Event(usize),
+    /// The end of the list; the position behind it.
+    End(usize),
+    /// Neither; the window is done with up to here.
+    Nothing(usize),
+}
+
+/// The next event, or the end of the list, from `pos` on.
+fn find_event(parser: &mut Parser<'_, '_>, pos: usize, last: bool) -> Found {
+    let w = parser.w;
+    let mut from = pos;
+    while let Some(found) = w
+        .get(from..)
+        .and_then(|rest| memchr::memchr2(b'{', b']', rest))
+    {
+        let at = from + found;
+        from = at + 1;
+        if w[at] == b']' {
+            if closes_list(w, at) {
+                return Found::End(at + 1);
+            }
+            continue;
+        }
+        if !stands_in_list(w, at) {
+            continue;
+        }
+        match begins_event(w, at) {
+            Ok(true) => {}
+            Ok(false) => continue,
+            Err(_) if last => continue,
+            Err(_) => return Found::Nothing(context(w, at)),
+        }
+        match try_event(parser, at) {
+            Ok(true) => return Found::Event(at),
+            Err(Fail::More) if !last => return Found::Nothing(context(w, at)),
+            _ => {}
+        }
+    }
+    Found::Nothing(w.len())
+}
+
+/// Where the next window has to begin so that an event at `at` is found again: at what stands before it.
+fn context(w: &[u8], at: usize) -> usize {
+    before(w, at).map_or(0, |(_, i)| i)
+}
+
+/// True when the object at `at` reads as an event.
+fn try_event(parser: &mut Parser<'_, '_>, at: usize) -> Result<bool, Fail> {
+    // What is odd in a candidate counts once it is read as an event.
+    let tally = parser.chunk.tally.clone();
+    let result = parser.event(at).map(|(_, event)| !event.ph.is_empty());
+    parser.chunk.tally = tally;
+    result
+}
+
+fn next_candidate(w: &[u8], from: usize, whole: &[u8]) -> Option<usize> {
+    memchr::memchr_iter(b'{', w.get(from..)?)
+        .map(|i| from + i)
+        .find(|&at| stands_in_list(whole, at) && begins_event(whole, at) == Ok(true))
+}
+
+/// True for a brace behind a comma or an opening bracket.
+fn stands_in_list(w: &[u8], at: usize) -> bool {
+    before(w, at).is_none_or(|(b, _)| b == b',' || b == b'[')
+}
+
+/// True for a brace that is followed by a key of events.
+fn begins_event(w: &[u8], at: usize) -> Result<bool, Fail> {
+    let key = skip_ws(w, at + 1);
+    if byte(w, key)? != b'"' {
+        return Ok(false);
+    }
+    let room = w.len().min(key + KEY_ROOM);
+    match string_end(&w[..room], key) {
+        Ok(end) if is_event_key(&w[key + 1..end]) => Ok(byte(w, skip_ws(w, end + 1))? == b':'),
+        Ok(_) => Ok(false),
+        Err(fail) if room == w.len() => Err(fail),
+        Err(_) => Ok(false),
+    }
+}
+
+/// True for a bracket behind which the root object goes on or ends.
+fn closes_list(w: &[u8], at: usize) -> bool {
+    let next = skip_ws(w, at + 1);
+    match w.get(next) {
+        Some(b'}') => skip_ws(w, next + 1) == w.len(),
+        Some(b',') => {
+            let key = skip_ws(w, next + 1);
+            w.get(key) == Some(&b'"')
+                && string_end(w, key).is_ok_and(|end| {
+                    matches!(
+                        &w[key + 1..end],
+                        b"traceName"
+                            | b"displayTimeUnit"
+                            | b"baseTimeNanoseconds"
+                            | b"schemaVersion"
+                            | b"deviceProperties"
+                            | b"distributedInfo"
+                            | b"otherData"
+                    )
+                })
+        }
+        _ => false,
+    }
+}
+
+/// A place in a block where an event probably begins: behind `},`, and readable as an event.
+pub(super) fn guess(w: &[u8], at: u64, scratch: &mut Chunk) -> Option<usize> {
+    scratch.clear();
+    let mut parser = Parser {
+        w,
+        at,
+        careful: false,
+        chunk: scratch,
+    };
+    let mut tries = 0;
+    for found in memchr::memchr_iter(b'{', w) {
+        let behind_event = matches!(before(w, found), Some((b',', comma))
+            if matches!(before(w, comma), Some((b'}', _))));
+        if !behind_event || begins_event(w, found) != Ok(true) {
+            continue;
+        }
+        if try_event(&mut parser, found) == Ok(true) {
+            return Some(found);
+        }
+        tries += 1;
+        if tries == MAX_GUESSES {
+            return None;
+        }
+    }
+    None
+}

@@ -1,0 +1,114 @@
+//! JSON and texts that are no traces: what they are and what to do.
+
+use std::path::Path;
+
+use super::root::{Form, Root};
+use super::tally::{Odd, Tally};
+use crate::import::error::{ErrorKind, LoadError};
+use crate::import::report::Place;
+
+/// Why a file without any event cannot be opened.
+pub(super) fn refuse(path: &Path, root: &Root, tally: &Tally) -> LoadError {
+    let first = tally.first(Odd::Broken);
+    let error = |kind, cause: String, remedy: &str| LoadError::new(kind, path, cause, remedy);
+    let has = |key: &str| root.keys.iter().any(|k| k == key);
+    match root.form {
+        Form::Empty => error(
+            ErrorKind::Empty,
+            "The file is empty.".to_owned(),
+            "Record again: the profiler did not get to write its trace.",
+        ),
+        Form::Array if tally.count(Odd::NotObject) > 0 => array(path, root, first),
+        Form::Object if has("rocprofiler-sdk-tool") => error(
+            ErrorKind::Unsupported,
+            "This is the JSON output of rocprofiler-sdk (rocprofv3), not a Chrome trace: it has no traceEvents.".to_owned(),
+            "Record with torch.profiler, or let rocprofv3 write --output-format pftrace and convert that.",
+        ),
+        Form::Object if has("nodes") => error(
+            ErrorKind::Unsupported,
+            "This is an execution trace (a graph of \"nodes\"), which holds no times.".to_owned(),
+            "Open the trace that torch.profiler wrote beside it (export_chrome_trace, *.pt.trace.json).",
+        ),
+        Form::Object if has("added_tokens") || has("model") && has("normalizer") => error(
+            ErrorKind::Unknown,
+            "This is a tokenizer, not a trace: its object has no traceEvents.".to_owned(),
+            "Open the *.pt.trace.json that torch.profiler wrote.",
+        ),
+        Form::Object => {
+            let keys = match root.keys.len() {
+                0 => "It has no keys that can be read".to_owned(),
+                _ => format!("Its keys are {}", root.keys.join(", ")),
+            };
+            error(
+                ErrorKind::Unknown,
+                format!("This JSON object is no trace: it has no list traceEvents. {keys}."),
+                "Open the *.pt.trace.json that torch.profiler wrote.",
+            )
+        }
+        Form::Array => error(
+            ErrorKind::Corrupt,
+            "No event of this list can be read.".to_owned(),
+            "Record again, or open the file that the profiler wrote itself.",
+        ),
+        Form::Headless => headless(path, root),
+    }
+    .at_first(first)
+}
+
+fn array(path: &Path, root: &Root, first: Option<u64>) -> LoadError {
+    let inner = root.head.trim_ascii_start().get(1..).unwrap_or_default();
+    let (cause, remedy) = if inner.trim_ascii_start().first() == Some(&b'[') {
+        (
+            "This is a list of lists, such as the memory timeline of torch.profiler, not of events.",
+            "Open the trace itself: export_chrome_trace writes it, export_memory_timeline does not.",
+        )
+    } else {
+        (
+            "This is a JSON list whose elements are no events.",
+            "Open the *.pt.trace.json that torch.profiler wrote.",
+        )
+    };
+    LoadError::new(ErrorKind::Unsupported, path, cause, remedy).at_first(first)
+}
+
+fn headless(path: &Path, root: &Root) -> LoadError {
+    let head = &root.head;
+    let binary = head
+        .iter()
+        .any(|&b| b == 0 || (b < 0x20 && !b.is_ascii_whitespace() && b != 0x1b));
+    if binary {
+        return LoadError::new(
+            ErrorKind::Unknown,
+            path,
+            "This is binary data (a protobuf such as an XPlane or Perfetto trace, perhaps), not JSON.",
+            "Export the trace as Chrome JSON: for JAX, the *.trace.json.gz that lies beside the .xplane.pb.",
+        );
+    }
+    if memchr::memchr(b'{', head).is_some() {
+        return LoadError::new(
+            ErrorKind::Unsupported,
+            path,
+            "This is a text log with JSON inside, not a trace.",
+            "Extract the JSON first (tlparse does that for torch logs) and open the result.",
+        );
+    }
+    LoadError::new(
+        ErrorKind::Unknown,
+        path,
+        "This is no JSON: it begins with neither { nor [.",
+        "Open the *.pt.trace.json that torch.profiler wrote.",
+    )
+}
+
+trait AtFirst {
+    fn at_first(self, first: Option<u64>) -> Self;
+}
+
+impl AtFirst for LoadError {
+    fn at_first(self, first: Option<u64>) -> Self {
+        match first {
+            Some(offset) if self.place.is_none() => self.at(Place::Byte(offset)),
+            _ => self,
+        }
+    }
+}

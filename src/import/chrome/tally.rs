@@ -1,0 +1,371 @@
+//! Counts of what was odd in a file, by reason, each with its first three places.
+
+use crate::import::report::{ImportReport, NoticeKind, Place};
+use crate::model::SourceId;
+
+/// A reason to count something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Odd {
+    /// A comma before a closing bracket, or one too many.
+    Comma,
+    /// No comma between two elements.
+    NoComma,
+    /// A quote inside a text that is not escaped.
+    Quote,
+    /// A key without its opening quote.
+    KeyQuote,
+    /// `inf`, `nan`, a hexadecimal literal or a bare word as a value.
+    BareWord,
+    /// A name with a bad escape.
+    Escape,
+    /// A name that is no UTF-8.
+    Utf8,
+    /// A name with raw control characters.
+    Control,
+    /// A negative duration.
+    NegativeDur,
+    /// Text that is no event.
+    Broken,
+    /// An element of the list that is no object.
+    NotObject,
+    /// `ts` is missing or no number.
+    Ts,
+    /// `dur` is no number.
+    Dur,
+    /// An X event without `dur`.
+    NoDur,
+    /// An event without `ph`.
+    NoPhase,
+    /// A phase that the format does not know.
+    UnknownPhase,
+    /// A counter value that is no number.
+    Value,
+    /// More categories than the model holds.
+    Categories,
+    /// A span at time 0 in a file that starts elsewhere.
+    ZeroTime,
+    /// The list or the object is not closed.
+    Unclosed,
+    /// The file does not begin with a bracket.
+    NoHead,
+    /// Text between the bracket that closes the file and its end.
+    AfterEnd,
+    /// The part of the file outside the event list is broken.
+    Root,
+    /// An end without a begin.
+    EndWithoutBegin,
+    /// A begin without an end.
+    BeginWithoutEnd,
+    /// An end that closed a span of another name, or not the innermost one.
+    NameMismatch,
+    /// An end that closed the innermost span of its category, whose name is another.
+    OtherName,
+    /// `{}`.
+    Empty,
+    /// Phases that are not drawn.
+    NotDrawn,
+    /// Async events without an id.
+    AsyncWithoutId,
+    /// Counters without values.
+    CounterWithoutValue,
+    /// The second form of flows.
+    BindId,
+}
+
+/// Number of reasons.
+const REASONS: usize = Odd::BindId as usize + 1;
+
+/// Counts by reason.
+#[derive(Clone, Debug)]
+pub(super) struct Tally {
+    counts: [u64; REASONS],
+    places: [[u64; 3]; REASONS],
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self {
+            counts: [0; REASONS],
+            places: [[0; 3]; REASONS],
+        }
+    }
+}
+
+impl Tally {
+    /// Counts one, at a byte offset of the stream.
+    pub fn add(&mut self, odd: Odd, offset: u64) {
+        let i = odd as usize;
+        if let Some(slot) = usize::try_from(self.counts[i])
+            .ok()
+            .and_then(|n| self.places[i].get_mut(n))
+        {
+            *slot = offset;
+        }
+        self.counts[i] += 1;
+    }
+
+    /// How many of a reason.
+    pub fn count(&self, odd: Odd) -> u64 {
+        self.counts[odd as usize]
+    }
+
+    /// The first place of a reason.
+    pub fn first(&self, odd: Odd) -> Option<u64> {
+        (self.count(odd) > 0).then_some(self.places[odd as usize][0])
+    }
+
+    /// Adds what was counted behind this, and empties `other`.
+    pub fn take(&mut self, other: &mut Self) {
+        for i in 0..REASONS {
+            if other.counts[i] == 0 {
+                continue;
+            }
+            let have = usize::try_from(self.counts[i]).unwrap_or(usize::MAX).min(3);
+            let more = usize::try_from(other.counts[i])
+                .unwrap_or(usize::MAX)
+                .min(3);
+            let n = more.min(3 - have);
+            self.places[i][have..have + n].copy_from_slice(&other.places[i][..n]);
+            self.counts[i] += other.counts[i];
+            other.counts[i] = 0;
+        }
+    }
+
+    /// Writes the notices.
+    pub fn report(&self, report: &mut ImportReport, source: Option<SourceId>) {
+        for (i, (odd, kind, code, text)) in REASON_TEXTS.iter().enumerate() {
+            debug_assert_eq!(i, *odd as usize, "the table is in the order of the enum");
+            let count = self.counts[i];
+            let places: Vec<Place> = self.places[i]
+                .iter()
+                .take(usize::try_from(count).unwrap_or(3))
+                .map(|&b| Place::Byte(b))
+                .collect();
+            report.note_many(*kind, code, source, count, &places, || (*text).to_owned());
+        }
+    }
+}
+
+use NoticeKind::{Damaged, Guessed, Info, Repaired, Skipped};
+
+/// Kind, machine name and sentence of every reason, in the order of [`Odd`].
+const REASON_TEXTS: [(Odd, NoticeKind, &str, &str); REASONS] = [
+    (
+        Odd::Comma,
+        Repaired,
+        "extra_comma",
+        "Commas that do not separate anything were ignored.",
+    ),
+    (
+        Odd::NoComma,
+        Repaired,
+        "missing_comma",
+        "Elements without a comma between them were read as two.",
+    ),
+    (
+        Odd::Quote,
+        Repaired,
+        "unescaped_quote",
+        "Quotes inside a text are not escaped; the text was read up to where the next key begins.",
+    ),
+    (
+        Odd::KeyQuote,
+        Repaired,
+        "missing_quote",
+        "Keys lack their opening quote and were read without it.",
+    ),
+    (
+        Odd::BareWord,
+        Repaired,
+        "bare_word",
+        "Values such as inf, nan, hexadecimal literals or bare words are not JSON; they count as no number unless they are whole numbers.",
+    ),
+    (
+        Odd::Escape,
+        Repaired,
+        "bad_escape",
+        "Names hold backslashes that escape nothing; they were kept as written.",
+    ),
+    (
+        Odd::Utf8,
+        Repaired,
+        "bad_utf8",
+        "Names hold bytes that are not UTF-8; they are shown as U+FFFD.",
+    ),
+    (
+        Odd::Control,
+        Repaired,
+        "control_character",
+        "Names hold raw control characters; they were kept.",
+    ),
+    (
+        Odd::NegativeDur,
+        Repaired,
+        "negative_dur",
+        "Negative durations were read as 0.",
+    ),
+    (
+        Odd::Broken,
+        Skipped,
+        "broken_event",
+        "Text in the event list is no event; reading went on at the next event.",
+    ),
+    (
+        Odd::NotObject,
+        Skipped,
+        "not_an_object",
+        "Elements of the event list that are no objects were skipped.",
+    ),
+    (
+        Odd::Ts,
+        Skipped,
+        "bad_ts",
+        "Events whose ts is missing, no number or out of range were skipped.",
+    ),
+    (
+        Odd::Dur,
+        Skipped,
+        "bad_dur",
+        "X events whose dur is no number were skipped.",
+    ),
+    (
+        Odd::NoDur,
+        Skipped,
+        "x_without_dur",
+        "X events without dur were skipped.",
+    ),
+    (
+        Odd::NoPhase,
+        Skipped,
+        "no_phase",
+        "Events without ph were skipped.",
+    ),
+    (
+        Odd::UnknownPhase,
+        Skipped,
+        "unknown_phase",
+        "Events of an unknown phase were skipped.",
+    ),
+    (
+        Odd::Value,
+        Skipped,
+        "bad_counter_value",
+        "Counter values that are no numbers were skipped.",
+    ),
+    (
+        Odd::Categories,
+        Guessed,
+        "many_categories",
+        "The file has more categories than can be told apart; the rest shares one.",
+    ),
+    (
+        Odd::ZeroTime,
+        Skipped,
+        "zero_time",
+        "Spans at time 0 were left out, because everything else in the file lies far from 0.",
+    ),
+    (
+        Odd::Unclosed,
+        Damaged,
+        "not_closed",
+        "The file ends before its event list is closed.",
+    ),
+    (
+        Odd::NoHead,
+        Damaged,
+        "no_head",
+        "The file begins in the middle of a trace; what is before its first whole event is lost.",
+    ),
+    (
+        Odd::AfterEnd,
+        Skipped,
+        "text_after_end",
+        "Text after the end of the trace was ignored.",
+    ),
+    (
+        Odd::Root,
+        Damaged,
+        "broken_header",
+        "The part of the file outside the event list cannot be read completely.",
+    ),
+    (
+        Odd::EndWithoutBegin,
+        Skipped,
+        "e_without_b",
+        "End events without a begin event were skipped.",
+    ),
+    (
+        Odd::BeginWithoutEnd,
+        Guessed,
+        "b_without_e",
+        "Spans whose end was not recorded are drawn to the end of the file.",
+    ),
+    (
+        Odd::NameMismatch,
+        Guessed,
+        "name_mismatch",
+        "End events closed a span of another name, or one that is not the innermost.",
+    ),
+    (
+        Odd::OtherName,
+        Info,
+        "e_of_other_name",
+        "End events carry another name than the span of their category that they closed.",
+    ),
+    (
+        Odd::Empty,
+        Info,
+        "empty_event",
+        "Empty events {} were ignored.",
+    ),
+    (
+        Odd::NotDrawn,
+        Info,
+        "not_drawn",
+        "Events of phases that are not drawn (samples, objects, contexts, memory dumps) were counted only.",
+    ),
+    (
+        Odd::AsyncWithoutId,
+        Info,
+        "async_without_id",
+        "Async events without an id cannot be matched and were counted only.",
+    ),
+    (
+        Odd::CounterWithoutValue,
+        Info,
+        "counter_without_value",
+        "Counter events without values were ignored.",
+    ),
+    (
+        Odd::BindId,
+        Info,
+        "bind_id_flows",
+        "Flows given by bind_id were counted; flows are not drawn.",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_keep_the_first_three_places() {
+        let (mut a, mut b) = (Tally::default(), Tally::default());
+        a.add(Odd::Ts, 10);
+        a.add(Odd::Ts, 20);
+        for at in [30, 40, 50] {
+            b.add(Odd::Ts, at);
+        }
+        a.take(&mut b);
+        assert_eq!((a.count(Odd::Ts), b.count(Odd::Ts)), (5, 0));
+        let mut report = ImportReport::default();
+        a.report(&mut report, None);
+        assert_eq!(report.notices.len(), 1);
+        assert_eq!(
+            report.notices[0].places,
+            [Place::Byte(10), Place::Byte(20), Place::Byte(30)]
+        );
+        assert_eq!(report.notices[0].code, "bad_ts");
+    }
+}

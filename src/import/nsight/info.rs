@@ -1,0 +1,303 @@
+//! What the small tables say about the recording: versions, clock, names of processes, threads and GPUs, diagnostics,
+//! GPU counters.
+
+use std::collections::BTreeMap;
+
+use rusqlite::types::ValueRef;
+use rustc_hash::FxHashMap;
+
+use super::Importer;
+use super::scan::{Reader, each_row, integer, text};
+use crate::import::{LoadError, NoticeKind};
+use crate::model::{Clock, Counter, CounterId};
+
+/// Times from here on are Unix times in ns already (2001 onwards): nothing else is that large.
+const UNIX_FROM: i64 = 1_000_000_000_000_000_000;
+
+/// Diagnostics that are shown in full.
+const SHOWN_DIAGNOSTICS: usize = 3;
+
+/// What the version tables say.
+#[derive(Default)]
+pub(super) struct Meta {
+    /// `2025.5.2.266`.
+    pub product: Option<String>,
+    /// `3.24.0`.
+    pub schema: Option<String>,
+    /// ns that the exporter added to every time.
+    pub shift: i64,
+    /// Unix time of the session's start, ns.
+    pub session_start: Option<i64>,
+    /// `Graph` or `Node`.
+    pub graph_mode: Option<String>,
+}
+
+impl Meta {
+    /// Reads the tables of either generation.
+    pub fn read(reader: &Reader<'_>) -> Result<Self, LoadError> {
+        let mut meta = Self::default();
+        for table in ["EXPORT_META_DATA", "META_DATA_EXPORT", "META_DATA_CAPTURE"] {
+            each_row(reader, table, &["name", "value"], |_, row| {
+                let (Some(name), Some(value)) = (text(row, 1), text(row, 2)) else {
+                    return Ok(());
+                };
+                match name.as_str() {
+                    "EXPORT_PRODUCT_VERSION" => meta.product = Some(value),
+                    "EXPORT_SCHEMA_VERSION" => meta.schema = Some(value),
+                    "EXPORT_PARAM_TIME_SHIFT" => meta.shift = value.trim().parse().unwrap_or(0),
+                    "CUDA_GRAPH_TRACE_OPTIONS:MODE" => meta.graph_mode = Some(value),
+                    _ => {}
+                }
+                Ok(())
+            })?;
+        }
+        each_row(
+            reader,
+            "TARGET_INFO_SESSION_START_TIME",
+            &["utcEpochNs"],
+            |_, row| {
+                meta.session_start = meta.session_start.or(integer(row, 1));
+                Ok(())
+            },
+        )?;
+        Ok(meta)
+    }
+
+    /// Major number of the schema.
+    pub fn major(&self) -> Option<u32> {
+        self.schema.as_deref()?.split('.').next()?.parse().ok()
+    }
+
+    /// `Nsight Systems 2025.5.2.266, schema 3.24.0`.
+    pub fn producer(&self) -> String {
+        let mut out = "Nsight Systems".to_owned();
+        if let Some(product) = &self.product {
+            out.push(' ');
+            out.push_str(product);
+        }
+        if let Some(schema) = &self.schema {
+            out.push_str(", schema ");
+            out.push_str(schema);
+        }
+        out
+    }
+
+    /// The clock of the file's times, of which `first` is the earliest. Times count from the start of the session,
+    /// unless the exporter shifted them or made Unix times of them.
+    pub fn clock(&self, first: Option<i64>) -> Clock {
+        if first.is_some_and(|t| t >= UNIX_FROM) {
+            return Clock::Unix { zero: 0 };
+        }
+        match self.session_start {
+            Some(start) if start > 0 => Clock::Unix {
+                zero: start.saturating_sub(self.shift),
+            },
+            _ => Clock::Unknown,
+        }
+    }
+}
+
+/// (pid, device number in the process) → physical GPU.
+pub(super) fn physical_gpus(reader: &Reader<'_>) -> Result<FxHashMap<(i64, i64), i64>, LoadError> {
+    let mut map = FxHashMap::default();
+    each_row(
+        reader,
+        "TARGET_INFO_CUDA_DEVICE",
+        &["gpuId", "cudaId", "pid"],
+        |_, row| {
+            if let (Some(gpu), Some(device), Some(pid)) =
+                (integer(row, 1), integer(row, 2), integer(row, 3))
+            {
+                map.insert((pid, device), gpu);
+            }
+            Ok(())
+        },
+    )?;
+    Ok(map)
+}
+
+impl Importer<'_> {
+    /// Names of what was active, once everything is in.
+    pub(super) fn names(&mut self) -> Result<(), LoadError> {
+        let reader = self.reader;
+        each_row(&reader, "PROCESSES", &["globalPid", "name"], |_, row| {
+            if let (Some(process), Some(name)) = (integer(row, 1), text(row, 2)) {
+                self.lanes.name_process(process, &name, self.builder);
+            }
+            Ok(())
+        })?;
+        let mut best: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
+        each_row(
+            &reader,
+            "ThreadNames",
+            &["nameId", "priority", "globalTid"],
+            |_, row| {
+                if let (Some(name), Some(thread)) = (integer(row, 1), integer(row, 3)) {
+                    let priority = integer(row, 2).unwrap_or(0);
+                    let slot = best.entry(thread).or_insert((priority, name));
+                    if priority > slot.0 {
+                        *slot = (priority, name);
+                    }
+                }
+                Ok(())
+            },
+        )?;
+        for (thread, (_, name)) in best {
+            if let Some(name) = self.strings.text(name) {
+                self.loader_threads |= name.starts_with("pt_");
+                self.lanes.name_thread(thread, &name, self.builder);
+                // Files of 2021 have no names of processes; their first threads carry them.
+                self.lanes.name_by_thread(thread, &name, self.builder);
+            }
+        }
+        // A name that the program gave by NVTX says more than the operating system's.
+        for (thread, name) in std::mem::take(&mut self.given_names) {
+            let name = self.builder.so_far().name(name).to_owned();
+            self.lanes.name_thread(thread, &name, self.builder);
+        }
+        self.gpu_names()
+    }
+
+    fn gpu_names(&mut self) -> Result<(), LoadError> {
+        let reader = self.reader;
+        // By number of the GPU, and by CUDA's number for files that do not relate the two.
+        let mut by_id: BTreeMap<i64, String> = BTreeMap::new();
+        let mut by_cuda: BTreeMap<i64, String> = BTreeMap::new();
+        for table in ["TARGET_INFO_CUDA_GPU", "TARGET_INFO_GPU"] {
+            each_row(
+                &reader,
+                table,
+                &["id", "deviceId", "cuDevice", "name"],
+                |_, row| {
+                    if let (Some(id), Some(name)) =
+                        (integer(row, 1).or(integer(row, 2)), text(row, 4))
+                    {
+                        if let Some(cuda) = integer(row, 3) {
+                            by_cuda.insert(cuda, name.clone());
+                        }
+                        by_id.insert(id, name);
+                    }
+                    Ok(())
+                },
+            )?;
+        }
+        let related = reader.db.has("TARGET_INFO_CUDA_DEVICE");
+        let devices: Vec<_> = self.lanes.devices().iter().map(|(&i, &d)| (i, d)).collect();
+        for (index, device) in devices {
+            let name = match (related, by_cuda.get(&index)) {
+                (false, Some(name)) => Some(name),
+                _ => by_id.get(&index),
+            };
+            if let Some(name) = name {
+                self.facts.push((format!("GPU {index}"), name.clone()));
+                self.builder.device_mut(device).name = Some(name.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// What the recorder itself had to say.
+    pub(super) fn diagnostics(&mut self) -> Result<(), LoadError> {
+        let reader = self.reader;
+        let mut texts: BTreeMap<String, u64> = BTreeMap::new();
+        let mut lost: BTreeMap<String, u64> = BTreeMap::new();
+        each_row(&reader, "DIAGNOSTIC_EVENT", &["text"], |_, row| {
+            if let Some(text) = text(row, 1) {
+                let low = text.to_ascii_lowercase();
+                let is_loss = ["lost", "dropped", "discarded", "overflow", "not collected"]
+                    .iter()
+                    .any(|w| low.contains(w));
+                let list = if is_loss { &mut lost } else { &mut texts };
+                *list.entry(text).or_default() += 1;
+            }
+            Ok(())
+        })?;
+        for (kind, code, intro, list) in [
+            (
+                NoticeKind::NotRecorded,
+                "lost_events",
+                "The recorder lost data",
+                lost,
+            ),
+            (NoticeKind::Info, "diagnostics", "The recorder says", texts),
+        ] {
+            let total = list.values().sum();
+            let mut shown: Vec<&str> = list
+                .keys()
+                .take(SHOWN_DIAGNOSTICS)
+                .map(|t| t.trim())
+                .collect();
+            let more = format!(
+                "and {} other texts",
+                list.len().saturating_sub(SHOWN_DIAGNOSTICS)
+            );
+            if list.len() > SHOWN_DIAGNOSTICS {
+                shown.push(&more);
+            }
+            let text = format!("{intro}: {}", shown.join(" · "));
+            self.note(kind, code, total, text);
+        }
+        Ok(())
+    }
+
+    /// Samples of GPU counters become counter tracks.
+    pub(super) fn gpu_metrics(&mut self) -> Result<(), LoadError> {
+        let reader = self.reader;
+        let mut names: FxHashMap<(i64, i64), String> = FxHashMap::default();
+        each_row(
+            &reader,
+            "TARGET_INFO_GPU_METRICS",
+            &["typeId", "metricId", "metricName"],
+            |_, row| {
+                if let (Some(kind), Some(metric), Some(name)) =
+                    (integer(row, 1), integer(row, 2), text(row, 3))
+                {
+                    names.insert((kind, metric), name);
+                }
+                Ok(())
+            },
+        )?;
+        let mut counters: FxHashMap<(i64, i64), CounterId> = FxHashMap::default();
+        let mut rows = 0;
+        each_row(
+            &reader,
+            "GPU_METRICS",
+            &["timestamp", "typeId", "metricId", "value"],
+            |_, row| {
+                let (Some(time), Some(kind), Some(metric)) =
+                    (integer(row, 1), integer(row, 2), integer(row, 3))
+                else {
+                    return Ok(());
+                };
+                #[expect(
+                    clippy::cast_precision_loss,
+                    reason = "counter samples are drawn, never summed as time"
+                )]
+                let value = match row.get_ref(4)? {
+                    ValueRef::Integer(n) => n as f64,
+                    ValueRef::Real(x) => x,
+                    _ => return Ok(()),
+                };
+                rows += 1;
+                let id = *counters.entry((kind, metric)).or_insert_with(|| {
+                    let series = names.get(&(kind, metric)).cloned();
+                    self.builder.add_counter(Counter {
+                        source: self.source,
+                        // The low byte of the type is the GPU.
+                        name: format!("GPU metrics, GPU {}", kind & 0xFF),
+                        series: series.unwrap_or_else(|| format!("metric {metric}")),
+                        ..Counter::default()
+                    })
+                });
+                let counter = self.builder.counter_mut(id);
+                counter.times.push(time);
+                counter.values.push(value);
+                Ok(())
+            },
+        )?;
+        if rows > 0 {
+            self.read_rows.insert("GPU_METRICS", rows);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,329 @@
+//! Opening a database read-only, so that nothing appears beside the user's trace, and telling which tables it has.
+//!
+//! Knows nothing of what the tables mean.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use crate::import::{ErrorKind, LoadError};
+
+/// How a database had to be opened, where that is worth a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    /// As it should be.
+    Plain,
+    /// The file is in write-ahead mode and its log is gone or empty: what was not yet written back is missing.
+    LogGone,
+    /// The file is in write-ahead mode and there is a log, which is not read: its rows are missing.
+    LogIgnored,
+    /// Another program has locked the file; it was read as it stands.
+    Locked,
+    /// A stale journal lies beside the file, or its folder cannot be written; it was read as it stands.
+    AsItStands,
+}
+
+/// An open database and its tables.
+pub(super) struct Database {
+    /// The first connection.
+    pub conn: Connection,
+    /// Where it is.
+    pub path: PathBuf,
+    /// Size of the file.
+    pub bytes: u64,
+    /// What was unusual about opening it.
+    pub access: Access,
+    uri: String,
+    tables: BTreeMap<String, Vec<String>>,
+}
+
+impl Database {
+    /// Opens `path` and reads its schema.
+    pub fn open(path: &Path) -> Result<Self, LoadError> {
+        let (bytes, head) = read_head(path)?;
+        if bytes == 0 {
+            return Err(LoadError::new(
+                ErrorKind::Empty,
+                path,
+                "The file is empty (0 bytes).",
+                "Export the report again, and check that the disk is not full.",
+            ));
+        }
+        if !head.starts_with(b"SQLite format 3\0") {
+            return Err(LoadError::new(
+                ErrorKind::Unknown,
+                path,
+                "This is not an SQLite database.",
+                "Export the report with `nsys export --type sqlite`.",
+            ));
+        }
+        let write_ahead = head.len() > 19 && (head[18] == 2 || head[19] == 2);
+        let ((conn, tables), access, uri) = if write_ahead {
+            // SQLite would create the log's files beside a database in this mode, even to read it.
+            let access = if has_log(path) {
+                Access::LogIgnored
+            } else {
+                Access::LogGone
+            };
+            let uri = uri(path, true);
+            let looked = connect_and_look(&uri).map_err(|e| unreadable(path, bytes, &e))?;
+            (looked, access, uri)
+        } else {
+            connect(path, bytes)?
+        };
+        Ok(Self {
+            conn,
+            path: path.to_owned(),
+            bytes,
+            access,
+            uri,
+            tables,
+        })
+    }
+
+    /// One more connection to the same file.
+    pub fn another(&self) -> rusqlite::Result<Connection> {
+        open_uri(&self.uri)
+    }
+
+    /// Names of all tables, sorted.
+    pub fn tables(&self) -> impl Iterator<Item = &str> {
+        self.tables.keys().map(String::as_str)
+    }
+
+    /// True when there is such a table, with or without rows.
+    pub fn has(&self, table: &str) -> bool {
+        self.tables.contains_key(table)
+    }
+
+    /// Columns of a table; none where there is no such table.
+    pub fn columns(&self, table: &str) -> &[String] {
+        self.tables.get(table).map_or(&[], Vec::as_slice)
+    }
+
+    /// True when the table has the column.
+    pub fn has_column(&self, table: &str, column: &str) -> bool {
+        self.columns(table).iter().any(|c| c == column)
+    }
+
+    /// A name for the row number that no column of the table hides.
+    pub fn rowid_name(&self, table: &str) -> Option<&'static str> {
+        let columns = self.columns(table);
+        let hidden = |name: &str| columns.iter().any(|c| c.eq_ignore_ascii_case(name));
+        ["rowid", "_rowid_", "oid"].into_iter().find(|n| !hidden(n))
+    }
+}
+
+/// `"name"`, for SQL.
+pub(super) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// The SQLite result code of a failure.
+pub(super) fn code(error: &rusqlite::Error) -> Option<ErrorCode> {
+    match error {
+        rusqlite::Error::SqliteFailure(e, _) => Some(e.code),
+        _ => None,
+    }
+}
+
+/// True where the file itself is broken, so that reading on behind the place may work.
+pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
+    matches!(
+        code(error),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::SystemIoFailure)
+    )
+}
+
+/// Why a database cannot be read at all, for the user.
+pub(super) fn unreadable(path: &Path, bytes: u64, error: &rusqlite::Error) -> LoadError {
+    let again = "Copy or export the file again: `nsys export --type sqlite`.";
+    let said = message(error);
+    match code(error) {
+        Some(ErrorCode::DatabaseCorrupt) => {
+            let size = declared_size(path).filter(|&d| d > bytes);
+            let cause = match size {
+                Some(declared) => format!(
+                    "The database is cut short: it says it has {declared} bytes, the file has {bytes}."
+                ),
+                None => format!("The database is damaged ({said})."),
+            };
+            LoadError::new(ErrorKind::Corrupt, path, cause, again)
+        }
+        Some(ErrorCode::NotADatabase) => LoadError::new(
+            ErrorKind::Corrupt,
+            path,
+            format!("The file starts like an SQLite database, but its header is broken ({said})."),
+            again,
+        ),
+        Some(ErrorCode::OutOfMemory) => LoadError::new(
+            ErrorKind::TooLarge,
+            path,
+            "Memory ran out while the database was read.",
+            "Close other programs, or export a shorter part of the recording.",
+        ),
+        _ => LoadError::new(
+            ErrorKind::Io,
+            path,
+            format!("The database cannot be read ({said})."),
+            "Check the permissions of the file and its folder, and that no program is writing it.",
+        ),
+    }
+}
+
+/// What SQLite said, without the text of the statement.
+pub(super) fn message(error: &rusqlite::Error) -> String {
+    match error {
+        rusqlite::Error::SqliteFailure(e, text) => text.clone().unwrap_or_else(|| e.to_string()),
+        other => other.to_string(),
+    }
+}
+
+fn read_head(path: &Path) -> Result<(u64, Vec<u8>), LoadError> {
+    let io = |e: std::io::Error| LoadError::io(path, &e);
+    let file = File::open(path).map_err(io)?;
+    let bytes = file.metadata().map_err(io)?.len();
+    let mut head = Vec::new();
+    file.take(100).read_to_end(&mut head).map_err(io)?;
+    Ok((bytes, head))
+}
+
+/// Pages × page size, as the header states them.
+fn declared_size(path: &Path) -> Option<u64> {
+    let (_, head) = read_head(path).ok()?;
+    let size = u16::from_be_bytes(head.get(16..18)?.try_into().ok()?);
+    let size = if size == 1 { 65_536 } else { u64::from(size) };
+    let pages = u32::from_be_bytes(head.get(28..32)?.try_into().ok()?);
+    Some(u64::from(pages) * size)
+}
+
+fn has_log(path: &Path) -> bool {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    std::fs::metadata(log).is_ok_and(|m| m.len() > 0)
+}
+
+/// A connection and the columns of each table.
+type Looked = (Connection, BTreeMap<String, Vec<String>>);
+
+/// Opens the usual way, and where SQLite refuses that without the file being broken, as it stands.
+fn connect(path: &Path, bytes: u64) -> Result<(Looked, Access, String), LoadError> {
+    let plain = uri(path, false);
+    let error = match connect_and_look(&plain) {
+        Ok(looked) => return Ok((looked, Access::Plain, plain)),
+        Err(e) => e,
+    };
+    let access = match code(&error) {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Access::Locked,
+        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly) => Access::AsItStands,
+        _ => return Err(unreadable(path, bytes, &error)),
+    };
+    let uri = uri(path, true);
+    let looked = connect_and_look(&uri).map_err(|e| unreadable(path, bytes, &e))?;
+    Ok((looked, access, uri))
+}
+
+fn connect_and_look(uri: &str) -> rusqlite::Result<Looked> {
+    let conn = open_uri(uri)?;
+    let tables = read_schema(&conn)?;
+    Ok((conn, tables))
+}
+
+fn open_uri(uri: &str) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI;
+    let conn = Connection::open_with_flags(uri, flags)?;
+    // A locked file is read as it stands at once; waiting for its writer would look like a hang.
+    conn.busy_timeout(std::time::Duration::ZERO)?;
+    // Files come from anywhere: their schema must not call functions, and page contents are checked before use.
+    conn.execute_batch(
+        "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA query_only=ON;",
+    )?;
+    Ok(conn)
+}
+
+fn read_schema(conn: &Connection) -> rusqlite::Result<BTreeMap<String, Vec<String>>> {
+    let mut names = Vec::new();
+    // Views and virtual tables have no pages of their own.
+    let mut query =
+        conn.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0")?;
+    let mut rows = query.query([])?;
+    while let Some(row) = rows.next()? {
+        if let ValueRef::Text(name) = row.get_ref(0)?
+            && let Ok(name) = std::str::from_utf8(name)
+        {
+            names.push(name.to_owned());
+        }
+    }
+    let mut tables = BTreeMap::new();
+    for name in names {
+        let mut query = conn.prepare(&format!("PRAGMA table_info({})", quoted(&name)))?;
+        let mut rows = query.query([])?;
+        let mut columns = Vec::new();
+        while let Some(row) = rows.next()? {
+            if let ValueRef::Text(column) = row.get_ref(1)?
+                && let Ok(column) = std::str::from_utf8(column)
+            {
+                columns.push(column.to_owned());
+            }
+        }
+        tables.insert(name, columns);
+    }
+    Ok(tables)
+}
+
+/// `file:` URI of a path. `as_it_stands` = no locks, no journal, no log: SQLite touches nothing but the file.
+fn uri(path: &Path, as_it_stands: bool) -> String {
+    let mut out = String::from("file:");
+    let bytes = path.as_os_str().as_encoded_bytes();
+    if cfg!(windows) && bytes.get(1) == Some(&b':') {
+        out.push('/');
+    }
+    if bytes.starts_with(b"//") {
+        // Else the first name would be taken for a host.
+        out.push_str("//");
+    }
+    for &b in bytes {
+        match b {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' | b'~' => {
+                out.push(char::from(b));
+            }
+            b'\\' if cfg!(windows) => out.push('/'),
+            b':' if cfg!(windows) => out.push(':'),
+            _ => out.push_str(&format!("%{b:02X}")),
+        }
+    }
+    out.push_str(if as_it_stands {
+        "?mode=ro&immutable=1"
+    } else {
+        "?mode=ro"
+    });
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_become_uris_byte_by_byte() {
+        assert_eq!(
+            uri(Path::new("/a b/50%#?.sqlite"), false),
+            "file:/a%20b/50%25%23%3F.sqlite?mode=ro"
+        );
+        assert_eq!(
+            uri(Path::new("Ü.db"), true),
+            "file:%C3%9C.db?mode=ro&immutable=1"
+        );
+    }
+
+    #[test]
+    fn names_are_quoted_for_sql() {
+        assert_eq!(quoted("a\"b"), "\"a\"\"b\"");
+    }
+}

@@ -1,0 +1,204 @@
+//! One row of a table as args: every column by name, with string ids and NVTX domains resolved.
+
+use std::path::Path;
+
+use rusqlite::types::ValueRef;
+use serde_json::{Map, Number, Value};
+
+use super::open::{Database, quoted, unreadable};
+use crate::import::LoadError;
+
+/// Tables that spans refer to: the place in this list is what an [`crate::model::ArgsRef`] holds.
+pub(super) const TABLES: [&str; 15] = [
+    KERNEL,
+    MEMCPY,
+    MEMSET,
+    GRAPH_TRACE,
+    RUNTIME,
+    SYNC,
+    NVTX,
+    OSRT,
+    OVERHEAD,
+    PROFILER_OVERHEAD,
+    "CUDNN_EVENTS",
+    "CUBLAS_EVENTS",
+    "MPI_P2P_EVENTS",
+    "MPI_COLLECTIVES_EVENTS",
+    "MPI_OTHER_EVENTS",
+];
+
+pub(super) const KERNEL: &str = "CUPTI_ACTIVITY_KIND_KERNEL";
+pub(super) const MEMCPY: &str = "CUPTI_ACTIVITY_KIND_MEMCPY";
+pub(super) const MEMSET: &str = "CUPTI_ACTIVITY_KIND_MEMSET";
+pub(super) const GRAPH_TRACE: &str = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";
+pub(super) const RUNTIME: &str = "CUPTI_ACTIVITY_KIND_RUNTIME";
+pub(super) const SYNC: &str = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION";
+pub(super) const CUDA_EVENT: &str = "CUPTI_ACTIVITY_KIND_CUDA_EVENT";
+pub(super) const NVTX: &str = "NVTX_EVENTS";
+pub(super) const OSRT: &str = "OSRT_API";
+pub(super) const OVERHEAD: &str = "CUPTI_ACTIVITY_KIND_OVERHEAD";
+pub(super) const PROFILER_OVERHEAD: &str = "PROFILER_OVERHEAD";
+
+/// The place of a table in [`TABLES`].
+pub(super) fn table_index(table: &str) -> u8 {
+    let i = TABLES.iter().position(|t| *t == table).unwrap_or(0);
+    u8::try_from(i).unwrap_or(0)
+}
+
+/// Reads rows of an export for display.
+pub(crate) struct Rows {
+    db: Database,
+}
+
+impl Rows {
+    /// Opens the export; nothing is written beside it.
+    ///
+    /// # Errors
+    /// When the file is gone or cannot be read.
+    pub fn open(path: &Path) -> Result<Self, LoadError> {
+        Database::open(path).map(|db| Self { db })
+    }
+
+    /// One row, if the file still has it. Ids of strings are replaced by the strings, NVTX domain and category numbers
+    /// get their names beside them; columns without a value are left out.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn read(&self, table: &str, rowid: i64) -> Result<Option<Map<String, Value>>, LoadError> {
+        let db = &self.db;
+        let (true, Some(key)) = (db.has(table), db.rowid_name(table)) else {
+            return Ok(None);
+        };
+        let columns = db.columns(table);
+        let list: Vec<String> = columns.iter().map(|c| quoted(c)).collect();
+        let sql = format!(
+            "SELECT {} FROM {} WHERE {key} = ?1",
+            list.join(","),
+            quoted(table)
+        );
+        let row = self
+            .columns(&sql, columns, rowid)
+            .map_err(|e| unreadable(&db.path, db.bytes, &e))?;
+        Ok(row.map(|mut row| {
+            if table == NVTX {
+                explain_nvtx(db, &mut row);
+            }
+            row
+        }))
+    }
+
+    fn columns(
+        &self,
+        sql: &str,
+        columns: &[String],
+        rowid: i64,
+    ) -> rusqlite::Result<Option<Map<String, Value>>> {
+        let mut statement = self.db.conn.prepare(sql)?;
+        let mut rows = statement.query([rowid])?;
+        let Some(row) = rows.next()? else {
+            return Ok(None);
+        };
+        let mut out = Map::new();
+        for (i, column) in columns.iter().enumerate() {
+            let value = row.get_ref(i)?;
+            let resolved = match value {
+                ValueRef::Integer(id) if is_string_id(column) => string(&self.db, id),
+                _ => None,
+            };
+            if let Some(value) = resolved.map(Value::String).or_else(|| json(value)) {
+                out.insert(column.clone(), value);
+            }
+        }
+        Ok(Some(out))
+    }
+}
+
+/// Columns that hold ids of strings in every version of the format.
+fn is_string_id(column: &str) -> bool {
+    column == "nameId"
+        || column.ends_with("textId")
+        || column.ends_with("TextId")
+        || matches!(
+            column,
+            "demangledName" | "shortName" | "mangledName" | "argumentsId"
+        )
+}
+
+fn string(db: &Database, id: i64) -> Option<String> {
+    if !db.has(super::strings::TABLE) {
+        return None;
+    }
+    let read = |row: &rusqlite::Row<'_>| Ok(super::scan::text(row, 0));
+    let found = db
+        .conn
+        .query_row("SELECT value FROM StringIds WHERE id = ?1", [id], read);
+    found.ok().flatten()
+}
+
+fn json(value: ValueRef<'_>) -> Option<Value> {
+    Some(match value {
+        ValueRef::Null => return None,
+        ValueRef::Integer(n) => Value::from(n),
+        ValueRef::Real(x) => {
+            Number::from_f64(x).map_or_else(|| x.to_string().into(), Value::Number)
+        }
+        ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned().into(),
+        ValueRef::Blob(bytes) => {
+            let hex: String = bytes.iter().take(64).map(|b| format!("{b:02x}")).collect();
+            let more = if bytes.len() > 64 { "…" } else { "" };
+            format!("{hex}{more} ({} bytes)", bytes.len()).into()
+        }
+    })
+}
+
+/// Adds the names of an NVTX row's domain and category: rows of type 75 and 33 of the same process say them.
+fn explain_nvtx(db: &Database, row: &mut Map<String, Value>) {
+    let Some(thread) = row.get("globalTid").and_then(Value::as_i64) else {
+        return;
+    };
+    let domain = row.get("domainId").and_then(Value::as_i64).unwrap_or(0);
+    if domain != 0
+        && let Some(name) = nvtx_name(db, 75, thread, domain, None)
+    {
+        row.insert("domain".to_owned(), name.into());
+    }
+    let category = row.get("category").and_then(Value::as_i64).unwrap_or(0);
+    if category != 0
+        && let Some(name) = nvtx_name(db, 33, thread, domain, Some(category))
+    {
+        row.insert("categoryName".to_owned(), name.into());
+    }
+}
+
+fn nvtx_name(
+    db: &Database,
+    kind: i64,
+    thread: i64,
+    domain: i64,
+    category: Option<i64>,
+) -> Option<String> {
+    let text_id = if db.has_column(NVTX, "textId") {
+        "textId"
+    } else {
+        "NULL"
+    };
+    let mut sql = format!(
+        "SELECT text, {text_id} FROM NVTX_EVENTS WHERE eventType = ?1 AND domainId = ?2 AND (globalTid >> 24) = ?3"
+    );
+    if category.is_some() {
+        sql.push_str(" AND category = ?4");
+    }
+    sql.push_str(" LIMIT 1");
+    let read =
+        |row: &rusqlite::Row<'_>| Ok((super::scan::text(row, 0), super::scan::integer(row, 1)));
+    let process = thread >> 24;
+    let found = match category {
+        Some(c) => db.conn.query_row(&sql, [kind, domain, process, c], read),
+        None => db.conn.query_row(&sql, [kind, domain, process], read),
+    };
+    match found {
+        Ok((text, id)) => text.or_else(|| string(db, id?)),
+        // A name that cannot be found is not worth an error: the number is there.
+        Err(_) => None,
+    }
+}

@@ -1,0 +1,576 @@
+//! Reading a table: row number ranges, each read front to back on one of several connections, handed over in order.
+//!
+//! Knows SQLite, not what the columns mean. Every value is an integer or "none"; text in a column of integers (SQLite
+//! allows it) is none and noted. Behind a damaged page reading goes on, so that one bad page costs one page. Row
+//! numbers have to ascend, which also bounds the work on a damaged tree whose pages point at each other.
+
+use std::sync::mpsc::{SyncSender, sync_channel};
+
+use rusqlite::types::ValueRef;
+use rusqlite::{ErrorCode, Statement};
+
+use super::open::{Database, code, is_damage, quoted};
+use crate::import::{LoadError, Progress};
+
+/// Row numbers per range, and rows per block: a block of the widest table fits into a core's cache.
+const RANGE_ROWS: i128 = 16_384;
+/// Ranges per table at most: each costs one descent of the tree, also where rows are sparse.
+const MAX_RANGES: i128 = 65_536;
+/// A block ends early once it holds this much text.
+const BLOCK_TEXT: usize = 4 << 20;
+/// Below this many ranges a second thread does not pay.
+const MIN_PARALLEL_RANGES: usize = 4;
+/// Row numbers skipped behind a damaged place at first; doubled each time.
+const FIRST_SKIP: i64 = 8;
+
+/// A table and the columns that are wanted of it, by name. Columns that the file lacks read as none.
+pub(super) struct Spec<const N: usize> {
+    /// The table.
+    pub table: &'static str,
+    /// Columns of integers.
+    pub columns: [&'static str; N],
+    /// A column of text, if one is wanted.
+    pub text: Option<&'static str>,
+    /// How many of the first columns a table must have to be of use.
+    pub required: usize,
+}
+
+/// One row: its number and the integers.
+#[derive(Clone, Copy)]
+pub(super) struct Row<const N: usize> {
+    /// Row number.
+    pub rowid: i64,
+    /// A bit per column without an integer, and per column that holds something else instead.
+    none: u16,
+    junk: u16,
+    values: [i64; N],
+}
+
+impl<const N: usize> Row<N> {
+    /// The integer of a column, by its place in [`Spec::columns`].
+    pub fn get(&self, column: usize) -> Option<i64> {
+        (self.none & (1 << column) == 0).then(|| self.values[column])
+    }
+
+    /// True when a column holds a value that is no integer.
+    pub fn is_junk(&self, column: usize) -> bool {
+        self.junk & (1 << column) != 0
+    }
+}
+
+/// Rows in order.
+pub(super) struct Block<const N: usize> {
+    /// The rows.
+    pub rows: Vec<Row<N>>,
+    /// Where each row's text is in `bytes`; empty where no text was asked for.
+    texts: Vec<Option<(usize, usize)>>,
+    bytes: Vec<u8>,
+    /// (row number, columns) of values that are no integers; a bit per column.
+    pub junk: Vec<(i64, u16)>,
+    /// Row numbers behind which the file is damaged.
+    pub damage: Vec<i64>,
+    /// Share of the table that this block completes, in row numbers.
+    pub done: u64,
+    last: bool,
+}
+
+impl<const N: usize> Block<N> {
+    fn new() -> Self {
+        Self {
+            rows: Vec::new(),
+            texts: Vec::new(),
+            bytes: Vec::new(),
+            junk: Vec::new(),
+            damage: Vec::new(),
+            done: 0,
+            last: false,
+        }
+    }
+
+    fn clear(&mut self) {
+        self.rows.clear();
+        self.texts.clear();
+        self.bytes.clear();
+        self.junk.clear();
+        self.damage.clear();
+        self.done = 0;
+        self.last = false;
+    }
+
+    /// The text of the row at `index`; bytes, since files hold texts that are not UTF-8.
+    pub fn text(&self, index: usize) -> Option<&[u8]> {
+        let (start, end) = (*self.texts.get(index)?)?;
+        Some(&self.bytes[start..end])
+    }
+}
+
+/// Ranges of row numbers of a table, `[from, to]`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Plan {
+    ranges: Vec<(i64, i64)>,
+}
+
+impl Plan {
+    /// Divides a table by its row numbers. Empty for a table without rows.
+    pub fn new(db: &Database, table: &str) -> Self {
+        let Some(rowid) = db.rowid_name(table) else {
+            return Self::default();
+        };
+        let edge = |which: &str| -> rusqlite::Result<Option<i64>> {
+            let sql = format!("SELECT {which}({rowid}) FROM {}", quoted(table));
+            db.conn.query_row(&sql, [], |row| row.get(0))
+        };
+        match (edge("min"), edge("max")) {
+            (Ok(Some(min)), Ok(Some(max))) => Self::between(min, max),
+            (Ok(None), Ok(None)) => Self::default(),
+            // A damaged edge: whatever lies in between may still be readable.
+            _ => Self {
+                ranges: vec![(i64::MIN, i64::MAX)],
+            },
+        }
+    }
+
+    fn between(min: i64, max: i64) -> Self {
+        if max < min {
+            return Self::default();
+        }
+        let (min, span) = (i128::from(min), i128::from(max) - i128::from(min) + 1);
+        let count = ((span + RANGE_ROWS - 1) / RANGE_ROWS).clamp(1, MAX_RANGES);
+        let at = |i: i128| i64::try_from(min + span * i / count).unwrap_or(i64::MAX);
+        let end = |i: i128| i64::try_from(min + span * (i + 1) / count - 1).unwrap_or(i64::MAX);
+        Self {
+            ranges: (0..count).map(|i| (at(i), end(i))).collect(),
+        }
+    }
+
+    /// Row numbers covered: the number of rows, where no row was deleted.
+    pub fn rows_at_most(&self) -> u64 {
+        match (self.ranges.first(), self.ranges.last()) {
+            (Some(&(from, _)), Some(&(_, to))) => to.abs_diff(from).saturating_add(1),
+            _ => 0,
+        }
+    }
+
+    /// True for a table without rows.
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+}
+
+/// Why a table could not be read to its end.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// Cancelled, or the consumer failed.
+    Stop(LoadError),
+    /// SQLite cannot read this table.
+    Sql(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+/// What reading needs besides the table.
+#[derive(Clone, Copy)]
+pub(super) struct Reader<'a> {
+    /// The file.
+    pub db: &'a Database,
+    /// Cancellation.
+    pub progress: &'a Progress,
+    /// Connections that may read at the same time.
+    pub threads: usize,
+}
+
+impl Reader<'_> {
+    /// Hands all rows of a table to `sink`, in order of their numbers, in blocks.
+    pub fn scan<const N: usize>(
+        &self,
+        spec: &Spec<N>,
+        plan: &Plan,
+        mut sink: impl FnMut(&Block<N>) -> Result<(), LoadError>,
+    ) -> Result<(), Failure> {
+        if plan.is_empty() {
+            return Ok(());
+        }
+        let sql = select(self.db, spec);
+        if self.threads > 1 && plan.ranges.len() >= MIN_PARALLEL_RANGES {
+            return self.scan_parallel(spec, plan, &sql, sink);
+        }
+        let mut block = Block::new();
+        let mut cursor = Cursor {
+            statement: self.db.conn.prepare(&sql)?,
+            has_text: spec.text.is_some(),
+            progress: self.progress,
+        };
+        for &range in &plan.ranges {
+            let mut stopped = None;
+            cursor.read(range, &mut block, |block| match sink(block) {
+                Ok(()) => {
+                    block.clear();
+                    true
+                }
+                Err(e) => {
+                    stopped = Some(e);
+                    false
+                }
+            })?;
+            if let Some(error) = stopped {
+                return Err(Failure::Stop(error));
+            }
+            self.check()?;
+        }
+        Ok(())
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        self.progress.check(&self.db.path).map_err(Failure::Stop)
+    }
+
+    /// Connection `w` of `n` reads ranges w, w + n, w + 2n, …; the consumer takes them in turn, so that the order of
+    /// rows does not depend on the number of threads and at most a few blocks per connection wait.
+    fn scan_parallel<const N: usize>(
+        &self,
+        spec: &Spec<N>,
+        plan: &Plan,
+        sql: &str,
+        mut sink: impl FnMut(&Block<N>) -> Result<(), LoadError>,
+    ) -> Result<(), Failure> {
+        let workers = self.threads.min(plan.ranges.len());
+        let has_text = spec.text.is_some();
+        let progress = self.progress;
+        std::thread::scope(|scope| {
+            let mut queues = Vec::with_capacity(workers);
+            for w in 0..workers {
+                let conn = self.db.another()?;
+                let (to_consumer, queue) = sync_channel(2);
+                let (give_back, spare) = sync_channel::<Block<N>>(4);
+                let ranges = plan.ranges.iter().copied().skip(w).step_by(workers);
+                std::thread::Builder::new()
+                    .name("stallscope-sqlite".to_owned())
+                    .spawn_scoped(scope, move || {
+                        let spare = || spare.try_recv().unwrap_or_else(|_none| Block::new());
+                        match conn.prepare(sql) {
+                            Ok(statement) => {
+                                let cursor = Cursor {
+                                    statement,
+                                    has_text,
+                                    progress,
+                                };
+                                work(cursor, ranges, &to_consumer, spare);
+                            }
+                            Err(error) => {
+                                // A closed queue means that nobody waits for the reason either.
+                                let _ = to_consumer.send(Err(error));
+                            }
+                        }
+                    })
+                    .map_err(|e| Failure::Stop(LoadError::io(&self.db.path, &e)))?;
+                queues.push((queue, give_back));
+            }
+            for i in 0..plan.ranges.len() {
+                let (queue, give_back) = &queues[i % workers];
+                loop {
+                    self.check()?;
+                    let Ok(block) = queue.recv() else {
+                        // A worker ends early only after a cancel.
+                        self.check()?;
+                        return Err(Failure::Stop(LoadError::cancelled(&self.db.path)));
+                    };
+                    let block = block?;
+                    sink(&block).map_err(Failure::Stop)?;
+                    let last = block.last;
+                    // A full queue only means that the block is freed instead.
+                    let _ = give_back.try_send(block);
+                    if last {
+                        break;
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+fn work<const N: usize>(
+    mut cursor: Cursor<'_>,
+    ranges: impl Iterator<Item = (i64, i64)>,
+    to_consumer: &SyncSender<rusqlite::Result<Block<N>>>,
+    spare: impl Fn() -> Block<N>,
+) {
+    let mut block = Block::new();
+    for range in ranges {
+        let mut open = true;
+        let result = cursor.read(range, &mut block, |block| {
+            let mut next = spare();
+            next.clear();
+            open = to_consumer.send(Ok(std::mem::replace(block, next))).is_ok();
+            open
+        });
+        if let Err(error) = result {
+            // A closed queue means that nobody waits for the reason either.
+            let _ = to_consumer.send(Err(error));
+            return;
+        }
+        if !open || cursor.progress.is_cancelled() {
+            return;
+        }
+    }
+}
+
+/// `SELECT rowid, …` with none for columns that the file lacks.
+fn select<const N: usize>(db: &Database, spec: &Spec<N>) -> String {
+    let rowid = db.rowid_name(spec.table).unwrap_or("rowid");
+    let mut sql = format!("SELECT {rowid}");
+    for column in spec.columns.iter().copied().chain(spec.text) {
+        if db.has_column(spec.table, column) {
+            sql.push(',');
+            sql.push_str(&quoted(column));
+        } else {
+            sql.push_str(",NULL");
+        }
+    }
+    let table = quoted(spec.table);
+    sql.push_str(&format!(
+        " FROM {table} WHERE {rowid} BETWEEN ?1 AND ?2 ORDER BY {rowid}"
+    ));
+    sql
+}
+
+struct Cursor<'a> {
+    statement: Statement<'a>,
+    has_text: bool,
+    progress: &'a Progress,
+}
+
+/// How far one run over a range came.
+enum Run {
+    /// To its end.
+    Done,
+    /// Nobody wants more.
+    Stopped,
+    /// To damage.
+    Damaged,
+}
+
+impl Cursor<'_> {
+    /// Reads a range, handing over full blocks and, at the end, the rest (marked as the last one). `emit` leaves an
+    /// empty block and says whether more is wanted.
+    fn read<const N: usize>(
+        &mut self,
+        (from, to): (i64, i64),
+        block: &mut Block<N>,
+        mut emit: impl FnMut(&mut Block<N>) -> bool,
+    ) -> rusqlite::Result<()> {
+        let mut last = from.checked_sub(1);
+        let mut next = from;
+        let mut skip = FIRST_SKIP;
+        loop {
+            match self.run((next, to), &mut last, block, &mut emit)? {
+                Run::Done => break,
+                Run::Stopped => return Ok(()),
+                Run::Damaged => {
+                    if block.damage.is_empty() {
+                        block.damage.push(last.unwrap_or(from));
+                    }
+                    let behind = last.unwrap_or(next).max(next.saturating_sub(1));
+                    match behind.checked_add(skip) {
+                        Some(n) if n <= to => next = n,
+                        _ => break,
+                    }
+                    skip = skip.saturating_mul(2);
+                }
+            }
+        }
+        block.last = true;
+        block.done = to.abs_diff(from).saturating_add(1);
+        emit(block);
+        Ok(())
+    }
+
+    fn run<const N: usize>(
+        &mut self,
+        (from, to): (i64, i64),
+        last: &mut Option<i64>,
+        block: &mut Block<N>,
+        emit: &mut impl FnMut(&mut Block<N>) -> bool,
+    ) -> rusqlite::Result<Run> {
+        let (has_text, progress) = (self.has_text, self.progress);
+        let mut rows = self.statement.query([from, to])?;
+        loop {
+            let row = match rows.next() {
+                Ok(Some(row)) => row,
+                Ok(None) => return Ok(Run::Done),
+                Err(e) if is_damage(&e) => return Ok(Run::Damaged),
+                Err(e) if code(&e) == Some(ErrorCode::OperationInterrupted) => {
+                    return Ok(Run::Stopped);
+                }
+                Err(e) => return Err(e),
+            };
+            let ValueRef::Integer(rowid) = row.get_ref(0)? else {
+                return Ok(Run::Damaged);
+            };
+            if rowid < from || last.is_some_and(|l| rowid <= l) {
+                return Ok(Run::Damaged);
+            }
+            *last = Some(rowid);
+            take(row, rowid, block, has_text)?;
+            if block.rows.len() as i128 >= RANGE_ROWS || block.bytes.len() >= BLOCK_TEXT {
+                if progress.is_cancelled() || !emit(block) {
+                    return Ok(Run::Stopped);
+                }
+            } else if block.rows.len().is_multiple_of(2_048) && progress.is_cancelled() {
+                return Ok(Run::Stopped);
+            }
+        }
+    }
+}
+
+fn take<const N: usize>(
+    row: &rusqlite::Row<'_>,
+    rowid: i64,
+    block: &mut Block<N>,
+    has_text: bool,
+) -> rusqlite::Result<()> {
+    let mut out = Row {
+        rowid,
+        none: 0,
+        junk: 0,
+        values: [0; N],
+    };
+    for i in 0..N {
+        match row.get_ref(i + 1)? {
+            ValueRef::Integer(value) => out.values[i] = value,
+            ValueRef::Null => out.none |= 1 << i,
+            ValueRef::Real(_) | ValueRef::Text(_) | ValueRef::Blob(_) => {
+                out.none |= 1 << i;
+                out.junk |= 1 << i;
+            }
+        }
+    }
+    if out.junk != 0 {
+        block.junk.push((rowid, out.junk));
+    }
+    if has_text {
+        let start = block.bytes.len();
+        let found = match row.get_ref(N + 1)? {
+            ValueRef::Text(text) | ValueRef::Blob(text) => {
+                block.bytes.extend_from_slice(text);
+                true
+            }
+            ValueRef::Integer(n) => {
+                block.bytes.extend_from_slice(n.to_string().as_bytes());
+                true
+            }
+            ValueRef::Real(x) => {
+                block.bytes.extend_from_slice(x.to_string().as_bytes());
+                true
+            }
+            ValueRef::Null => false,
+        };
+        block
+            .texts
+            .push(found.then_some((start, block.bytes.len())));
+    }
+    block.rows.push(out);
+    Ok(())
+}
+
+/// Reads a small table of any column types, in order of its row numbers: calls `take` with the row number and the row
+/// (columns from 1 on; those that the file lacks are none). Ends quietly at damage, and says so by returning false.
+pub(super) fn each_row(
+    reader: &Reader<'_>,
+    table: &str,
+    columns: &[&str],
+    mut take: impl FnMut(i64, &rusqlite::Row<'_>) -> rusqlite::Result<()>,
+) -> Result<bool, LoadError> {
+    let db = reader.db;
+    let (true, Some(rowid)) = (db.has(table), db.rowid_name(table)) else {
+        return Ok(true);
+    };
+    let mut sql = format!("SELECT {rowid}");
+    for column in columns {
+        sql.push(',');
+        if db.has_column(table, column) {
+            sql.push_str(&quoted(column));
+        } else {
+            sql.push_str("NULL");
+        }
+    }
+    sql.push_str(&format!(" FROM {} ORDER BY {rowid}", quoted(table)));
+    let mut run = || -> rusqlite::Result<bool> {
+        let mut statement = db.conn.prepare(&sql)?;
+        let mut rows = statement.query([])?;
+        let mut last = None;
+        let mut count = 0_u32;
+        while let Some(row) = rows.next()? {
+            let ValueRef::Integer(number) = row.get_ref(0)? else {
+                return Ok(false);
+            };
+            if last.is_some_and(|l| number <= l) {
+                return Ok(false);
+            }
+            last = Some(number);
+            take(number, row)?;
+            count = count.wrapping_add(1);
+            if count.is_multiple_of(2_048) && reader.progress.is_cancelled() {
+                break;
+            }
+        }
+        Ok(true)
+    };
+    let whole = run().unwrap_or(false);
+    reader.progress.check(&db.path)?;
+    Ok(whole)
+}
+
+/// An integer, if the value is one.
+pub(super) fn integer(row: &rusqlite::Row<'_>, column: usize) -> Option<i64> {
+    match row.get_ref(column).ok()? {
+        ValueRef::Integer(value) => Some(value),
+        _ => None,
+    }
+}
+
+/// A text, made valid where it is not.
+pub(super) fn text(row: &rusqlite::Row<'_>, column: usize) -> Option<String> {
+    match row.get_ref(column).ok()? {
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
+            Some(String::from_utf8_lossy(bytes).into_owned())
+        }
+        ValueRef::Integer(n) => Some(n.to_string()),
+        ValueRef::Real(x) => Some(x.to_string()),
+        ValueRef::Null => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plans_cover_every_row_number_once() {
+        for (min, max) in [
+            (1, 1),
+            (1, 16_384),
+            (1, 16_385),
+            (-5, 100_000),
+            (0, i64::MAX),
+            (i64::MIN, i64::MAX),
+        ] {
+            let plan = Plan::between(min, max);
+            assert_eq!(plan.ranges.first().map(|r| r.0), Some(min));
+            assert_eq!(plan.ranges.last().map(|r| r.1), Some(max));
+            assert!(
+                plan.ranges
+                    .windows(2)
+                    .all(|w| w[0].1.checked_add(1) == Some(w[1].0))
+            );
+            assert!(plan.ranges.iter().all(|r| r.0 <= r.1));
+            assert!(plan.ranges.len() as i128 <= MAX_RANGES);
+        }
+        assert!(Plan::between(2, 1).is_empty());
+        assert_eq!(Plan::between(1, 50).rows_at_most(), 50);
+    }
+}

@@ -1,0 +1,215 @@
+//! What was repaired, skipped or left open while the tables were read: counted per reason and table, with first rows.
+//! At the end each reason becomes one notice that names its tables.
+
+use std::collections::BTreeMap;
+
+use crate::import::{ImportReport, NoticeKind, Place};
+use crate::model::SourceId;
+use crate::time::format_count;
+
+/// A reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Reason {
+    /// A page of the file is broken.
+    Damaged,
+    /// SQLite could not read the table.
+    TableUnreadable,
+    /// The table lacks a column without which its rows mean nothing.
+    ColumnMissing,
+    /// Start or end is no number.
+    BadTime,
+    /// A time beyond the range of times.
+    FarTime,
+    /// Another value is no number.
+    BadValue,
+    /// The end lies before the start.
+    NegativeDuration,
+    /// A name id without a text.
+    UnknownName,
+    /// A text that is not UTF-8.
+    BadText,
+    /// A range without an end.
+    OpenRange,
+    /// A GPU operation of no known process.
+    NoProcess,
+    /// A graph row without times.
+    NoTime,
+    /// A range without a text.
+    Nameless,
+    /// A range that ends on another thread.
+    CrossThread,
+    /// A GPU operation whose API call is not in the file.
+    NoLaunch,
+    /// Rows of API backtraces, which repeat a call.
+    Backtrace,
+    /// API rows of another class.
+    OtherClass,
+    /// API calls that returned an error.
+    FailedCall,
+    /// Two calls with one id in a process.
+    RepeatedCall,
+    /// Synchronisations that name no stream.
+    SyncWithoutStream,
+    /// Copies of a kind without a name.
+    UnknownCopyKind,
+    /// NVTX rows of a type that is not drawn.
+    OtherNvtx,
+}
+
+impl Reason {
+    fn kind(self) -> NoticeKind {
+        use NoticeKind::{Damaged, Guessed, Info, NotRecorded, Repaired, Skipped};
+        match self {
+            Self::Damaged => Damaged,
+            Self::TableUnreadable | Self::ColumnMissing | Self::BadTime | Self::FarTime => Skipped,
+            Self::BadValue
+            | Self::NegativeDuration
+            | Self::UnknownName
+            | Self::BadText
+            | Self::OpenRange => Repaired,
+            Self::NoProcess => Guessed,
+            Self::NoTime => NotRecorded,
+            Self::Nameless
+            | Self::CrossThread
+            | Self::NoLaunch
+            | Self::Backtrace
+            | Self::OtherClass
+            | Self::FailedCall
+            | Self::RepeatedCall
+            | Self::SyncWithoutStream
+            | Self::UnknownCopyKind
+            | Self::OtherNvtx => Info,
+        }
+    }
+
+    fn code(self) -> &'static str {
+        match self {
+            Self::Damaged => "damaged_table",
+            Self::TableUnreadable => "table_unreadable",
+            Self::ColumnMissing => "column_missing",
+            Self::BadTime => "bad_time",
+            Self::FarTime => "far_time",
+            Self::BadValue => "bad_value",
+            Self::NegativeDuration => "negative_dur",
+            Self::UnknownName => "unknown_name",
+            Self::BadText => "bad_text",
+            Self::OpenRange => "open_range",
+            Self::NoProcess => "no_process",
+            Self::NoTime => "no_time",
+            Self::Nameless => "nameless_range",
+            Self::CrossThread => "cross_thread_range",
+            Self::NoLaunch => "no_launch",
+            Self::Backtrace => "backtrace_rows",
+            Self::OtherClass => "other_class_rows",
+            Self::FailedCall => "failed_calls",
+            Self::RepeatedCall => "repeated_call",
+            Self::SyncWithoutStream => "sync_without_stream",
+            Self::UnknownCopyKind => "unknown_copy_kind",
+            Self::OtherNvtx => "other_nvtx",
+        }
+    }
+
+    fn sentence(self) -> &'static str {
+        match self {
+            Self::Damaged => "The file is damaged: rows near some places could not be read",
+            Self::TableUnreadable => "A table could not be read and was left out",
+            Self::ColumnMissing => "A table was left out, because a column is missing",
+            Self::BadTime => "Rows whose start or end is not a number were left out",
+            Self::FarTime => "Rows with a time beyond 73 years were left out",
+            Self::BadValue => "Values that are not numbers count as not recorded",
+            Self::NegativeDuration => "Rows that end before they start are drawn without a length",
+            Self::UnknownName => "Names that the file does not explain are shown as ?",
+            Self::BadText => "Texts that are not UTF-8 were made readable",
+            Self::OpenRange => "Ranges without an end are drawn to the end of the trace",
+            Self::NoProcess => {
+                "GPU rows do not say which process they are of; with one process that uses CUDA they are taken as its own"
+            }
+            Self::NoTime => "CUDA graph launches without times are not drawn",
+            Self::Nameless => "Ranges without a text",
+            Self::CrossThread => {
+                "Ranges that end on another thread are drawn on the thread that started them"
+            }
+            Self::NoLaunch => "GPU operations whose API call is not in the file",
+            Self::Backtrace => "Backtrace rows repeat an API call and were left out",
+            Self::OtherClass => "API rows of an unknown class were left out",
+            Self::FailedCall => "API calls that returned an error",
+            Self::RepeatedCall => {
+                "API calls that share an id with an outer call; GPU work is linked to the outer one"
+            }
+            Self::SyncWithoutStream => {
+                "Synchronisations with no stream of their own are shown by their API call"
+            }
+            Self::UnknownCopyKind => "Copies of an unknown kind",
+            Self::OtherNvtx => "NVTX rows that are not ranges, marks or names were left out",
+        }
+    }
+}
+
+#[derive(Default)]
+struct Count {
+    n: u64,
+    places: Vec<Place>,
+    detail: Option<String>,
+}
+
+/// Counts per reason and table.
+#[derive(Default)]
+pub(super) struct Tally {
+    counts: BTreeMap<(Reason, &'static str), Count>,
+}
+
+impl Tally {
+    /// One more row.
+    pub fn row(&mut self, reason: Reason, table: &'static str, rowid: i64) {
+        let count = self.counts.entry((reason, table)).or_default();
+        count.n += 1;
+        if count.places.len() < 3 {
+            count.places.push(Place::Row(rowid));
+        }
+    }
+
+    /// `n` more without places.
+    pub fn many(&mut self, reason: Reason, table: &'static str, n: u64) {
+        if n > 0 {
+            self.counts.entry((reason, table)).or_default().n += n;
+        }
+    }
+
+    /// A whole table, with a word on why.
+    pub fn table(&mut self, reason: Reason, table: &'static str, detail: String) {
+        let count = self.counts.entry((reason, table)).or_default();
+        count.n += 1;
+        count.detail.get_or_insert(detail);
+    }
+
+    /// Turns the counts into notices.
+    pub fn report(self, report: &mut ImportReport, source: SourceId) {
+        let mut by_reason: BTreeMap<Reason, Vec<(&'static str, Count)>> = BTreeMap::new();
+        for ((reason, table), count) in self.counts {
+            by_reason.entry(reason).or_default().push((table, count));
+        }
+        for (reason, tables) in by_reason {
+            let total = tables.iter().map(|(_, c)| c.n).sum();
+            let several = tables.len() > 1;
+            let list: Vec<String> = tables
+                .iter()
+                .map(|(table, c)| match (&c.detail, several) {
+                    (Some(detail), _) => format!("{table}: {detail}"),
+                    (None, true) => format!("{table} {}", format_count(c.n)),
+                    (None, false) => (*table).to_owned(),
+                })
+                .collect();
+            let text = format!("{} ({}).", reason.sentence(), list.join(", "));
+            // Row numbers mean nothing without their table: those of the first table only.
+            let places = tables.first().map_or(&[][..], |(_, c)| &c.places);
+            report.note_many(
+                reason.kind(),
+                reason.code(),
+                Some(source),
+                total,
+                places,
+                || text,
+            );
+        }
+    }
+}
