@@ -216,7 +216,8 @@ fn draw(ctx: &mut Ctx<'_>, mark: &Mark, run: &Run, place: Place, out: &mut Layer
 fn span(ctx: &Ctx<'_>, mark: &Mark, look: &style::Style, out: &mut Layers) {
     let rect = mark.rect;
     let px = ctx.pixel();
-    let wide = f64::from(rect.width()) >= OWN_WIDTH;
+    // Two borders of a narrow span would be all of it.
+    let wide = rect.width() >= BORDER_FROM;
     if ctx.input.trace.is_unfinished(mark.first) {
         let to = look.fill.percent(8);
         out.spans.push(fade_out(ctx, rect, look.fill, to));
@@ -245,7 +246,7 @@ fn span(ctx: &Ctx<'_>, mark: &Mark, look: &style::Style, out: &mut Layers) {
             width: px,
         });
     } else if let Some(fill) = look.edge
-        && rect.width() >= 4.0
+        && rect.width() >= 3.0
     {
         out.spans.push(Item::Rect {
             rect: Rect::new(rect.x1 - px, rect.y0, rect.x1, rect.y1),
@@ -254,6 +255,8 @@ fn span(ctx: &Ctx<'_>, mark: &Mark, look: &style::Style, out: &mut Layers) {
     }
 }
 
+/// From this width a span has a border all around, points.
+const BORDER_FROM: f32 = 6.0;
 /// Width of the fading end of an unfinished span, points.
 const FADE: f32 = 24.0;
 
