@@ -9,6 +9,8 @@
 //! Each module may use those to its left only; `tests/architecture.rs` checks it.
 
 pub mod analysis;
+#[cfg(feature = "gui")]
+pub mod app;
 pub mod cli;
 pub mod export;
 pub mod import;

@@ -6,7 +6,22 @@ use stallscope::cli::{self, Request};
 
 fn main() -> ExitCode {
     match cli::start() {
-        Request::Window(_paths) => ExitCode::SUCCESS,
+        Request::Window(paths) => window(paths),
         Request::Done(code) => code,
     }
+}
+
+#[cfg(feature = "gui")]
+fn window(paths: Vec<std::path::PathBuf>) -> ExitCode {
+    match stallscope::app::run(paths) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => cli::fail(&format!(
+            "The window cannot be opened: {why}\nThe commands (report, png, check …) work without one: stallscope --help"
+        )),
+    }
+}
+
+#[cfg(not(feature = "gui"))]
+fn window(_paths: Vec<std::path::PathBuf>) -> ExitCode {
+    cli::fail("This program was built without its window; see stallscope --help for the commands.")
 }

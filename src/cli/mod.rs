@@ -164,6 +164,14 @@ fn finish(result: Result<u8, CliError>) -> ExitCode {
     }
 }
 
+/// Writes a message to stderr and gives the exit code of a failure.
+#[must_use]
+pub fn fail(message: &str) -> ExitCode {
+    // A closed stderr is nobody's problem.
+    let _ = writeln!(io::stderr().lock(), "{message}");
+    ExitCode::from(EXIT_UNREADABLE)
+}
+
 /// Writes an error to stderr; a closed stderr is nobody's problem.
 fn complain(error: &CliError) {
     let mut err = io::stderr().lock();

@@ -192,7 +192,10 @@ struct Merge<'a> {
 impl Merge<'_> {
     fn file(&mut self, file: &mut FileInfo, ctx: &mut Context<'_>) {
         if let Some(start) = &file.meta.start {
-            self.process(&start.pid.clone(), None, file, ctx);
+            let mut lanes = file.data.chunks.iter().flat_map(|c| c.lanes.iter());
+            let own = lanes.find(|l| l.pid == start.pid && l.host.is_some());
+            let host = own.and_then(|l| l.host.clone());
+            self.process(&start.pid, host.as_ref(), file, ctx);
         }
         let mut totals = BTreeMap::new();
         let mut samples: BTreeMap<(String, String), Samples> = BTreeMap::new();

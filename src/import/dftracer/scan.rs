@@ -3,6 +3,10 @@
 //! A hand-written scanner: it checks what it needs (strings, brackets, separators), keeps texts as they stand in the
 //! line, and repairs the one defect that recorders wrote, a comma before a closing bracket.
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
 /// A scalar as it stands in the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Token<'a> {
@@ -50,6 +54,82 @@ pub(super) struct Unreadable;
 /// # Errors
 /// When it is no JSON object, even after ignoring commas before closing brackets.
 pub(super) fn scan(line: &[u8]) -> Result<Record<'_>, Unreadable> {
+    match usual(line) {
+        Some(record) => Ok(record),
+        None => general(line),
+    }
+}
+
+/// The line as recorders write it: keys in their order, no blanks, no escapes, flat args at the end. `None` where
+/// anything differs; [`general`] then decides.
+fn usual(line: &[u8]) -> Option<Record<'_>> {
+    let mut cursor = Cursor { line, at: 0 };
+    let id = cursor.after(b"{\"id\":")?.scalar()?;
+    let name = cursor.after(b",\"name\":")?.plain_string()?;
+    let cat = cursor.after(b",\"cat\":")?.plain_string()?;
+    if let Some(cursor) = cursor.after(b",\"type\":") {
+        cursor.scalar()?;
+    }
+    let pid = cursor.after(b",\"pid\":")?.scalar()?;
+    let tid = cursor.after(b",\"tid\":")?.scalar()?;
+    let ts = cursor.after(b",\"ts\":")?.scalar()?;
+    let dur = cursor.after(b",\"dur\":")?.scalar()?;
+    let ph = cursor.after(b",\"ph\":")?.scalar()?;
+    let mut record = Record {
+        id,
+        name,
+        cat,
+        pid,
+        tid,
+        ts,
+        dur,
+        ph,
+        ..Record::default()
+    };
+    if cursor.rest() == b"}" {
+        return Some(record);
+    }
+    let args = flat_args(cursor.after(b",\"args\":")?.rest())?;
+    record.fhash = file_hash(args)?;
+    record.args = Some(args);
+    Some(record)
+}
+
+/// The args at the end of a line, where they are flat: the only brackets are the first byte and the last two, every
+/// quote has its partner and nothing is escaped.
+fn flat_args(rest: &[u8]) -> Option<&[u8]> {
+    let inside = rest.strip_prefix(b"{")?.strip_suffix(b"}}")?;
+    let mut counts = [0_u32; 2];
+    for part in inside.chunks(128) {
+        // Bytes count in bytes here, so that the loop runs on whole vectors.
+        let (mut quotes, mut others) = (0_u8, 0_u8);
+        for &b in part {
+            quotes += u8::from(b == b'"');
+            others |= u8::from(b == b'\\' || b == b'{' || b == b'}' || b == b'[');
+        }
+        counts[0] += u32::from(quotes);
+        counts[1] |= u32::from(others);
+    }
+    let flat = counts[0].is_multiple_of(2) && counts[1] == 0 && inside.last() != Some(&b',');
+    flat.then(|| &rest[..rest.len() - 1])
+}
+
+/// The value of `fhash` in flat args; a text like its key can only be the key, as quotes would be escaped elsewhere.
+fn file_hash(args: &[u8]) -> Option<Token<'_>> {
+    const KEY: &[u8] = b"\"fhash\":";
+    static FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(KEY));
+    let Some(at) = FINDER.find(args) else {
+        return Some(Token::default());
+    };
+    let mut cursor = Cursor {
+        line: args,
+        at: at + KEY.len(),
+    };
+    cursor.scalar()
+}
+
+/// Any JSON object on a line.
+fn general(line: &[u8]) -> Result<Record<'_>, Unreadable> {
     let mut cursor = Cursor { line, at: 0 };
     let mut record = Record::default();
     cursor.expect(b'{')?;
@@ -119,6 +199,57 @@ impl<'a> Cursor<'a> {
     #[inline]
     fn peek(&self) -> Option<u8> {
         self.line.get(self.at).copied()
+    }
+
+    #[inline]
+    fn rest(&self) -> &'a [u8] {
+        &self.line[self.at..]
+    }
+
+    /// Passes exactly these bytes.
+    #[inline(always)]
+    fn after<const N: usize>(&mut self, bytes: &[u8; N]) -> Option<&mut Self> {
+        // An array of known length is compared in registers.
+        if self.line.get(self.at..)?.first_chunk::<N>()? != bytes {
+            return None;
+        }
+        self.at += N;
+        Some(self)
+    }
+
+    /// A number, or a text without escapes.
+    #[inline(always)]
+    fn scalar(&mut self) -> Option<Token<'a>> {
+        let rest = self.rest();
+        let len = rest.iter().position(|b| !b.is_ascii_digit())?;
+        match rest[len] {
+            b',' | b'}' if len > 0 => {
+                self.at += len;
+                Some(Token {
+                    bytes: &rest[..len],
+                    quoted: false,
+                    escaped: false,
+                })
+            }
+            b'"' if len == 0 => self.plain_string(),
+            _ => self.bare().ok(),
+        }
+    }
+
+    /// A text without escapes.
+    #[inline(always)]
+    fn plain_string(&mut self) -> Option<Token<'a>> {
+        let rest = self.rest().strip_prefix(b"\"")?;
+        let len = rest.iter().position(|&b| b == b'"' || b == b'\\')?;
+        if rest[len] != b'"' {
+            return None;
+        }
+        self.at += len + 2;
+        Some(Token {
+            bytes: &rest[..len],
+            quoted: true,
+            escaped: false,
+        })
     }
 
     #[inline]
@@ -297,6 +428,30 @@ mod tests {
                 escaped: false
             }
         );
+    }
+
+    #[test]
+    fn the_usual_form_is_read_as_the_general_one() {
+        for line in [
+            r#"{"id":2,"name":"open64","cat":"POSIX","type":3,"pid":6,"tid":6,"ts":17,"dur":7,"ph":1,"args":{"hhash":"68","flags":524288,"fhash":"64f6"}}"#,
+            r#"{"id":"2","name":"open","cat":"POSIX","pid":"6","tid":"7","ts":"17","dur":"7","ph":"X","args":{"fname":"/p/x"}}"#,
+            r#"{"id":12,"name":"opendir","cat":"POSIX","pid":1,"tid":1,"ts":1,"dur":3,"ph":"X","args":{"fhash":12046336058336786775,"level":4}}"#,
+            r#"{"id":1,"name":"a","cat":"c","pid":1,"tid":1,"ts":1,"dur":3,"ph":1}"#,
+            r#"{"id":1,"name":"a","cat":"c","pid":1,"tid":1,"ts":1.5,"dur":3e2,"ph":1,"args":{}}"#,
+        ] {
+            let usual = usual(line.as_bytes()).expect("usual");
+            let general = general(line.as_bytes()).expect("readable");
+            assert_eq!(format!("{usual:?}"), format!("{general:?}"), "{line}");
+        }
+        for line in [
+            r#"{"id":1,"name":"a","cat":"c","pid":1,"tid":1,"ts":1,"dur":3,"ph":1,"args":{"a":1,}}"#,
+            r#"{"id":1,"name":"a","cat":"c","pid":1,"tid":1,"ts":1,"dur":3,"ph":1,"args":{"a":"x}}"#,
+            r#"{"id":1,"name":"a\"","cat":"c","pid":1,"tid":1,"ts":1,"dur":3,"ph":1,"args":{}}"#,
+            r#"{"id":1,"name":"a","cat":"c","pid":1,"tid":1,"ts":1,"dur":3,"ph":1,"args":{"a":"{"}}"#,
+            r#"{"id":1,"name":"a","cat":"c","pid":1,"tid":1,"ts":1,"dur":3,"ph":1,"args":{"a":[1]}}"#,
+        ] {
+            assert!(usual(line.as_bytes()).is_none(), "{line}");
+        }
     }
 
     #[test]

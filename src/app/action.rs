@@ -1,0 +1,102 @@
+//! What panels ask for. They never change the state themselves: they push actions, which run after the frame.
+
+use std::path::PathBuf;
+
+use super::command::Command;
+use super::document::{Gesture, Menu, Tab};
+use super::load::Request;
+use super::panels::Question;
+use super::settings::ExportChoice;
+use crate::model::{NameId, SpanId};
+use crate::time::TimeRange;
+use crate::view::{NodeId, Swatch, Window};
+
+/// Actions of one frame, in order.
+pub type Actions = Vec<Action>;
+
+/// Something to do after the frame was drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// A named command.
+    Do(Command),
+    /// Open files and folders.
+    Open(Request),
+    /// Stop opening.
+    CancelLoading,
+    /// Remove an entry of the Recent list.
+    ForgetRecent(Vec<PathBuf>),
+    /// Select a range of time; `None` clears it.
+    SelectRange(Option<TimeRange>),
+    /// Select a span and nothing else; `None` clears it.
+    SelectSpan(Option<SpanId>),
+    /// Select a span and bring it into view.
+    RevealSpan(SpanId),
+    /// Select a batch wait by its index and centre it.
+    ShowWait(usize),
+    /// Select a range and zoom to it.
+    ZoomToRange(TimeRange),
+    /// Zoom to a range without selecting.
+    ViewRange(TimeRange),
+    /// Another window at once, without animation (drags and wheels).
+    SetWindow(Window),
+    /// Another window, animated.
+    GoTo(Window),
+    /// Scroll the lanes to this offset, points.
+    ScrollTo(f32),
+    /// Scroll the pinned lanes to this offset, points.
+    ScrollPinned(f32),
+    /// Scroll the overlap band to this offset, points.
+    ScrollBand(f32),
+    /// A drag began or ended.
+    SetGesture(Gesture),
+    /// A context menu opens about something.
+    SetMenu(Menu),
+    /// A batch wait is the current one, without moving.
+    CurrentWait(usize),
+    /// Open or close a group.
+    ToggleNode(NodeId),
+    /// Pin or unpin a lane.
+    TogglePin(NodeId),
+    /// Hide a lane or group.
+    HideNode(NodeId),
+    /// Hide all lanes but those of a group or lane.
+    ShowOnly(NodeId),
+    /// Filter of lane names.
+    FilterLanes(String),
+    /// Search for something.
+    SearchFor(String),
+    /// Find all spans of a name.
+    FindName(NameId),
+    /// Dim all roles of the legend but this one, or none if they are.
+    OnlySwatch(Swatch),
+    /// Put text on the clipboard and say so.
+    CopyText(String, &'static str),
+    /// Copy the open table.
+    CopyTable,
+    /// Select a range and bring it into view without filling the view with it.
+    ShowRange(TimeRange),
+    /// The verdict is about the selection.
+    JudgeSelection(bool),
+    /// Ask the What-if tab.
+    Ask(Question),
+    /// Keep export options.
+    RememberExport(ExportChoice),
+    /// Say something for a few seconds.
+    Say(String),
+    /// Show a failure.
+    Fail(String, String),
+    /// Mark a hint as seen.
+    SawHint(&'static str),
+    /// Width of the lane tree, points.
+    TreeWidth(f32),
+    /// Close the open dialog.
+    CloseDialog,
+    /// Open a tab of the details panel.
+    ShowTab(Tab),
+    /// Write text to a file that the user chooses: suggested name, content.
+    SaveText(String, String),
+    /// Write the picture to a file, or to one that the user chooses where there is none.
+    SavePng(Option<PathBuf>),
+    /// Rank shown in tables; `None` = all.
+    Scope(Option<usize>),
+}

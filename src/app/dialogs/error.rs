@@ -1,0 +1,103 @@
+//! Why a trace could not be opened: cause, remedy, path; with the details to copy.
+
+use egui::{RichText, Ui};
+
+use crate::app::action::{Action, Actions};
+use crate::app::load::Request;
+use crate::import::{ErrorKind, LoadError};
+
+/// What the dialog says.
+pub enum ErrorDialog {
+    /// This could not be opened.
+    Failed(LoadError, Request),
+    /// Something else went wrong: what, and the details.
+    Other(String, String),
+}
+
+impl ErrorDialog {
+    /// Heading.
+    #[must_use]
+    pub fn title(&self) -> &'static str {
+        match self {
+            Self::Failed(e, _) if e.kind == ErrorKind::TooLarge => "This may not fit into memory",
+            Self::Failed(..) => "This could not be opened",
+            Self::Other(..) => "This did not work",
+        }
+    }
+
+    /// The whole text, as Copy details gives it.
+    #[must_use]
+    pub fn details(&self) -> String {
+        let (version, os) = (env!("CARGO_PKG_VERSION"), std::env::consts::OS);
+        let what = match self {
+            Self::Failed(e, _) => format!("{e}\n({:?})", e.kind),
+            Self::Other(what, details) => format!("{what}\n{details}"),
+        };
+        format!("Stallscope {version}, {os}\n{what}")
+    }
+
+    /// First line.
+    #[must_use]
+    pub fn cause(&self) -> String {
+        match self {
+            Self::Failed(e, _) => match e.place {
+                Some(place) => format!("{} ({place})", e.cause),
+                None => e.cause.clone(),
+            },
+            Self::Other(what, _) => what.clone(),
+        }
+    }
+}
+
+/// Draws the dialog; true closes it.
+pub fn error_ui(ui: &mut Ui, dialog: &ErrorDialog, actions: &mut Actions) -> bool {
+    ui.set_width(520.0);
+    ui.label(RichText::new(dialog.cause()).size(14.0));
+    match dialog {
+        ErrorDialog::Failed(e, _) => {
+            ui.label(&e.remedy);
+            if let Some(command) = &e.command {
+                egui::Frame::new()
+                    .fill(ui.visuals().extreme_bg_color)
+                    .corner_radius(4.0)
+                    .inner_margin(8.0)
+                    .show(ui, |ui| {
+                        ui.set_width(ui.available_width());
+                        ui.label(RichText::new(command).monospace());
+                    });
+            }
+            ui.label(RichText::new(e.path.display().to_string()).weak().monospace());
+        }
+        ErrorDialog::Other(_, details) => {
+            ui.label(RichText::new(details).weak());
+        }
+    }
+    ui.add_space(6.0);
+    ui.horizontal(|ui| buttons_ui(ui, dialog, actions)).inner
+}
+
+fn buttons_ui(ui: &mut Ui, dialog: &ErrorDialog, actions: &mut Actions) -> bool {
+    if ui.button("Copy details").clicked() {
+        actions.push(Action::CopyText(dialog.details(), "Details copied"));
+    }
+    let ErrorDialog::Failed(e, request) = dialog else {
+        return ui.button("Close").clicked();
+    };
+    if let Some(command) = &e.command
+        && ui.button("Copy command").clicked()
+    {
+        actions.push(Action::CopyText(command.clone(), "Command copied"));
+    }
+    if e.kind != ErrorKind::TooLarge {
+        return ui.button("Close").clicked();
+    }
+    let anyway = ui.button("Open anyway").clicked();
+    if anyway {
+        let request = Request {
+            anyway: true,
+            ..request.clone()
+        };
+        actions.push(Action::Open(request));
+    }
+    ui.button("Cancel").clicked() || anyway
+}

@@ -1,0 +1,194 @@
+//! Export PNG: options on the left, the picture on the right, as it will be.
+
+use std::path::PathBuf;
+
+use egui::{DragValue, Grid, RichText, Slider, TextEdit, TextureHandle, TextureOptions, Ui, vec2};
+
+use crate::app::action::{Action, Actions};
+use crate::app::export_job::{self, Preview, Source, Span};
+use crate::app::jobs::Latest;
+use crate::app::load::bytes_text;
+use crate::app::settings::ExportChoice;
+use crate::app::state::AppState;
+use crate::export::png::{Lanes, PngOptions, WIDTHS, suggested_name};
+
+/// Width of the options, points.
+const OPTIONS: f32 = 270.0;
+
+/// The open dialog.
+pub struct ExportDialog {
+    /// Options that are kept.
+    pub choice: ExportChoice,
+    /// Which time.
+    pub span: Span,
+    /// Which lanes.
+    pub lanes: Lanes,
+    /// Where to write.
+    file: String,
+    /// Whether the user changed the name.
+    renamed: bool,
+    preview: Latest<PngOptions, Preview>,
+    texture: Option<(u64, TextureHandle)>,
+}
+
+impl ExportDialog {
+    /// A dialog with the options of the last time, about the selection if there is one.
+    #[must_use]
+    pub fn new(state: &AppState) -> Option<Self> {
+        let doc = state.doc.as_ref()?;
+        let span = if doc.range.is_some() { Span::Selection } else { Span::Visible };
+        Some(Self {
+            choice: state.settings.export.clone(),
+            span,
+            lanes: Lanes::AsShown,
+            file: String::new(),
+            renamed: false,
+            preview: Latest::new("stallscope-preview"),
+            texture: None,
+        })
+    }
+
+    /// True while the preview is being drawn.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        self.preview.is_busy()
+    }
+}
+
+/// Draws the dialog; true closes it.
+pub fn export_ui(
+    ui: &mut Ui,
+    dialog: &mut ExportDialog,
+    state: &AppState,
+    actions: &mut Actions,
+) -> bool {
+    let Some(doc) = &state.doc else {
+        return true;
+    };
+    let screen = ui.ctx().content_rect();
+    let size = vec2(
+        (screen.width() - 60.0).clamp(560.0, 1_080.0),
+        (screen.height() - 120.0).clamp(300.0, 600.0),
+    );
+    ui.set_width(size.x);
+    let options = export_job::options(doc, &dialog.choice, dialog.span, dialog.lanes);
+    dialog.preview.poll();
+    let (source, wake) = (Source::of(doc), ui.ctx().clone());
+    let wanted = options.clone();
+    dialog.preview.request(
+        options.clone(),
+        move || export_job::preview(&source, &wanted),
+        move || wake.request_repaint(),
+    );
+    if !dialog.renamed {
+        let name = suggested_name(&doc.name, export_job::range(doc, dialog.span));
+        let folder = std::env::current_dir().unwrap_or_default();
+        dialog.file = folder.join(name).display().to_string();
+    }
+    ui.horizontal_top(|ui| {
+        ui.vertical(|ui| {
+            ui.set_width(OPTIONS);
+            ui.set_min_height(size.y - 70.0);
+            options_ui(ui, dialog, doc.range.is_some());
+        });
+        ui.separator();
+        ui.vertical(|ui| preview_ui(ui, dialog, &options, size.y - 70.0));
+    });
+    ui.separator();
+    file_ui(ui, dialog, actions)
+}
+
+fn options_ui(ui: &mut Ui, dialog: &mut ExportDialog, has_selection: bool) {
+    ui.label(RichText::new("Range").strong());
+    ui.horizontal(|ui| {
+        ui.radio_value(&mut dialog.span, Span::Visible, "visible");
+        ui.add_enabled_ui(has_selection, |ui| {
+            ui.radio_value(&mut dialog.span, Span::Selection, "selection");
+        });
+        ui.radio_value(&mut dialog.span, Span::All, "all");
+    });
+    ui.label(RichText::new("Lanes").strong());
+    ui.horizontal(|ui| {
+        ui.radio_value(&mut dialog.lanes, Lanes::AsShown, "as shown");
+        ui.radio_value(&mut dialog.lanes, Lanes::All, "all expanded");
+        ui.radio_value(&mut dialog.lanes, Lanes::Band, "band only");
+    });
+    let choice = &mut dialog.choice;
+    Grid::new("export numbers").num_columns(2).spacing([12.0, 6.0]).show(ui, |ui| {
+        let label = ui.label("Width").id;
+        let width = DragValue::new(&mut choice.width).range(WIDTHS).suffix(" px");
+        ui.add(width).labelled_by(label);
+        ui.end_row();
+        let label = ui.label("Scale").id;
+        ui.add(Slider::new(&mut choice.scale, 1..=3).suffix("×")).labelled_by(label);
+        ui.end_row();
+        ui.label("Theme");
+        ui.horizontal(|ui| {
+            ui.radio_value(&mut choice.dark, false, "light");
+            ui.radio_value(&mut choice.dark, true, "dark");
+        });
+        ui.end_row();
+    });
+    ui.label(RichText::new("Parts").strong());
+    ui.columns(2, |columns| {
+        columns[0].checkbox(&mut choice.title, "title line");
+        columns[0].checkbox(&mut choice.ruler, "ruler");
+        columns[0].checkbox(&mut choice.band, "overlap band");
+        columns[1].checkbox(&mut choice.names, "lane names");
+        columns[1].checkbox(&mut choice.legend, "legend");
+    });
+}
+
+fn preview_ui(ui: &mut Ui, dialog: &mut ExportDialog, options: &PngOptions, height: f32) {
+    let room = vec2(ui.available_width(), height);
+    let stamp = dialog.preview.stamp();
+    if dialog.texture.as_ref().is_none_or(|(s, _)| *s != stamp)
+        && let Some(Ok(image)) = dialog.preview.last().map(|p| &p.image)
+    {
+        let texture = ui.ctx().load_texture("export preview", image.clone(), TextureOptions::LINEAR);
+        dialog.texture = Some((stamp, texture));
+    }
+    let current = dialog.preview.get(options).cloned();
+    let line = match &current {
+        None => "Drawing…".to_owned(),
+        Some(p) => match (&p.image, p.size) {
+            (Err(why), _) => why.clone(),
+            (Ok(_), Some(size)) => {
+                let notice = size.notice().map_or(String::new(), |n| format!(" · {n}"));
+                let bytes = bytes_text(p.bytes as u64);
+                format!("{} × {} pixels · {bytes}{notice}", size.width, size.height)
+            }
+            _ => String::new(),
+        },
+    };
+    ui.label(RichText::new(line).weak());
+    if let Some((_, texture)) = &dialog.texture {
+        let size = texture.size_vec2();
+        let fit = (room.x / size.x).min((room.y - 26.0) / size.y).min(1.0);
+        let image = egui::Image::new((texture.id(), size * fit)).alt_text("Preview of the picture");
+        let shown = ui.add(image);
+        let stroke = ui.visuals().window_stroke;
+        ui.painter().rect_stroke(shown.rect, 0.0, stroke, egui::StrokeKind::Outside);
+    }
+}
+
+fn file_ui(ui: &mut Ui, dialog: &mut ExportDialog, actions: &mut Actions) -> bool {
+    let mut close = false;
+    ui.horizontal(|ui| {
+        let label = ui.label("File").id;
+        let width = (ui.available_width() - 220.0).max(120.0);
+        let edit = TextEdit::singleline(&mut dialog.file).desired_width(width);
+        let response = ui.add(edit).labelled_by(label);
+        dialog.renamed |= response.changed();
+        let entered = response.lost_focus() && ui.input(|i| i.key_pressed(egui::Key::Enter));
+        let save = ui.button("Save").clicked();
+        if save || entered {
+            actions.push(Action::SavePng(Some(PathBuf::from(dialog.file.trim()))));
+        }
+        if ui.button("Browse…").on_hover_text("Choose where to save").clicked() {
+            actions.push(Action::SavePng(None));
+        }
+        close = ui.button("Cancel").clicked();
+    });
+    close
+}

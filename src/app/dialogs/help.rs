@@ -1,0 +1,62 @@
+//! The help sheet: every command with its keys, and the mouse gestures. Made from the command table.
+
+use egui::{RichText, Ui};
+
+use crate::app::command::{Command, GESTURES, Group};
+use crate::app::state::AppState;
+
+/// Draws the sheet; never closes by itself.
+pub fn help_ui(ui: &mut Ui, state: &AppState) -> bool {
+    let screen = ui.ctx().content_rect();
+    ui.set_width((screen.width() - 60.0).min(940.0));
+    let height = (screen.height() - 130.0).max(200.0);
+    egui::ScrollArea::vertical()
+        .max_height(height)
+        .auto_shrink([false, true])
+        .show(ui, |ui| {
+            ui.columns(2, |columns| {
+                let left = [Group::File, Group::View, Group::Window];
+                for group in left {
+                    group_ui(&mut columns[0], group, state.mac);
+                }
+                mouse_ui(&mut columns[1]);
+                for group in [Group::Go, Group::Select, Group::Search, Group::Details] {
+                    group_ui(&mut columns[1], group, state.mac);
+                }
+            });
+        });
+    false
+}
+
+fn heading(ui: &mut Ui, text: &str) {
+    ui.add_space(6.0);
+    ui.label(RichText::new(text).strong());
+}
+
+fn group_ui(ui: &mut Ui, group: Group, mac: bool) {
+    heading(ui, group.title());
+    egui::Grid::new(("help", group.title()))
+        .num_columns(2)
+        .min_col_width(130.0)
+        .spacing([12.0, 3.0])
+        .show(ui, |ui| {
+            for command in Command::ALL.iter().filter(|c| c.group() == group) {
+                let keys = command.keys_text(mac);
+                let keys = if keys.is_empty() { "palette".to_owned() } else { keys };
+                ui.label(RichText::new(keys).monospace().weak());
+                ui.label(command.text()).on_hover_text(command.tooltip());
+                ui.end_row();
+            }
+        });
+}
+
+fn mouse_ui(ui: &mut Ui) {
+    heading(ui, "Mouse");
+    for (gesture, does) in GESTURES {
+        ui.horizontal_wrapped(|ui| {
+            ui.spacing_mut().item_spacing.x = 6.0;
+            ui.label(RichText::new(*gesture).monospace().weak());
+            ui.label(*does);
+        });
+    }
+}

@@ -1,0 +1,83 @@
+//! Dialogs over the window: at most one at a time, closed by Esc.
+
+use egui::{Align, Id, Layout, RichText, Ui, vec2};
+
+use super::action::{Action, Actions};
+use super::state::AppState;
+
+mod error;
+mod export;
+mod help;
+mod notices;
+mod palette;
+
+pub use error::ErrorDialog;
+pub use export::ExportDialog;
+pub use palette::PaletteDialog;
+
+/// The open dialog.
+pub enum Dialog {
+    /// A trace could not be opened.
+    Error(Box<ErrorDialog>),
+    /// Keys and gestures.
+    Help,
+    /// What was read, repaired, skipped.
+    Notices,
+    /// Commands by name.
+    Palette(PaletteDialog),
+    /// The timeline as picture.
+    Export(Box<ExportDialog>),
+}
+
+/// Draws the open dialog.
+pub fn dialog_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
+    // Taken out, so that a dialog can look at the rest of the state.
+    let Some(mut dialog) = state.dialog.take() else {
+        return;
+    };
+    let title = match &dialog {
+        Dialog::Error(e) => e.title(),
+        Dialog::Help => "Keys and mouse",
+        Dialog::Notices => "Notices",
+        Dialog::Palette(_) => "Commands",
+        Dialog::Export(_) => "Export PNG",
+    };
+    let modal = egui::Modal::new(Id::unique(("dialog", title))).show(ui.ctx(), |ui| {
+        ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
+        let mut close = false;
+        let mut stay = |ui: &mut Ui, dialog: &mut Dialog| match dialog {
+            Dialog::Error(e) => error::error_ui(ui, e, actions),
+            Dialog::Help => help::help_ui(ui, state),
+            Dialog::Notices => notices::notices_ui(ui, state, actions),
+            Dialog::Palette(p) => palette::palette_ui(ui, p, state, actions),
+            Dialog::Export(e) => export::export_ui(ui, e, state, actions),
+        };
+        if !matches!(dialog, Dialog::Palette(_)) {
+            close |= title_ui(ui, title);
+        }
+        close |= stay(ui, &mut dialog);
+        close
+    });
+    let outside = modal.backdrop_response.clicked();
+    // Closing may have been asked for by what was clicked inside; a dialog opened meanwhile stays.
+    if !(modal.inner || outside) {
+        state.dialog = Some(dialog);
+    } else if let Dialog::Export(e) = dialog {
+        actions.push(Action::RememberExport(e.choice));
+    }
+}
+
+/// Heading with a close button; true when it was pressed.
+fn title_ui(ui: &mut Ui, title: &str) -> bool {
+    let mut close = false;
+    ui.horizontal(|ui| {
+        ui.label(RichText::new(title).strong().size(16.0));
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            let button = egui::Button::new("✕").frame(false);
+            let response = ui.add(button).on_hover_text("Close (Esc)");
+            close = response.accessible_name("Close").clicked();
+        });
+    });
+    ui.add_space(2.0);
+    close
+}

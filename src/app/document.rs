@@ -1,0 +1,309 @@
+//! One open trace and how it is looked at: view, selection, search, tabs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use super::panels::{Jobs, Question, Shown};
+use super::search::Search;
+use super::table::TableState;
+use super::walk::Walk;
+use crate::analysis::{Analysis, Cancelled, Options, Rules};
+use crate::import::{ArgsReader, ImportReport, Loaded, Progress};
+use crate::model::{SpanId, Trace};
+use crate::time::{TimeRange, format_count};
+use crate::view::{
+    History, Lod, NodeId, RowState, RowTree, Rows, Stats, Swatch, Viewport, Window,
+};
+
+/// Tabs of the details panel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tab {
+    /// Figures of a range.
+    Selection,
+    /// Batch waits.
+    Waits,
+    /// CPU spans against their GPU work.
+    Lag,
+    /// Steps of the loop.
+    Steps,
+    /// Loading processes.
+    Workers,
+    /// GPU streams.
+    Streams,
+    /// Calls that waited for the GPU.
+    Syncs,
+    /// Step time with other settings.
+    WhatIf,
+    /// What bounds the training.
+    Verdict,
+}
+
+impl Tab {
+    /// All tabs, in order.
+    pub const ALL: [Self; 9] = [
+        Self::Selection,
+        Self::Waits,
+        Self::Lag,
+        Self::Steps,
+        Self::Workers,
+        Self::Streams,
+        Self::Syncs,
+        Self::WhatIf,
+        Self::Verdict,
+    ];
+
+    /// Its title; also its name in the remembered state.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Selection => "Selection",
+            Self::Waits => "Waits",
+            Self::Lag => "CPU/GPU lag",
+            Self::Steps => "Steps",
+            Self::Workers => "Workers",
+            Self::Streams => "Streams",
+            Self::Syncs => "Syncs",
+            Self::WhatIf => "What-if",
+            Self::Verdict => "Verdict",
+        }
+    }
+
+    /// The tab of a title.
+    #[must_use]
+    pub fn find(title: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|t| t.title() == title)
+    }
+}
+
+/// What is under the pointer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pointer {
+    /// Time, ns.
+    pub time: Option<i64>,
+    /// Points from the canvas's left edge.
+    pub x: Option<f32>,
+    /// Name of the lane.
+    pub lane: Option<String>,
+    /// The group or lane.
+    pub node: Option<NodeId>,
+    /// A span drawn by itself.
+    pub span: Option<SpanId>,
+}
+
+/// A drag on the canvas.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Gesture {
+    /// None goes on.
+    #[default]
+    None,
+    /// The range from this time to the pointer is being selected.
+    Range(i64),
+    /// The view is being moved.
+    Pan,
+}
+
+/// What a context menu is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Menu {
+    /// A span.
+    Span(SpanId),
+    /// A group or lane.
+    Node(NodeId),
+    /// The selection or the view.
+    View,
+}
+
+/// An animated move of the view.
+#[derive(Clone, Copy, Debug)]
+pub struct Move {
+    /// Where it began.
+    pub from: Window,
+    /// Where it ends.
+    pub to: Window,
+    /// When it began, seconds of egui's clock.
+    pub begun: f64,
+}
+
+/// One open trace.
+pub struct Document {
+    /// What was opened.
+    pub paths: Vec<PathBuf>,
+    /// Key of its content, for the remembered view.
+    pub key: String,
+    /// Short name for the window.
+    pub name: String,
+    /// The timeline.
+    pub trace: Arc<Trace>,
+    /// Its analysis.
+    pub analysis: Arc<Analysis>,
+    /// Groups and lanes.
+    pub tree: Arc<RowTree>,
+    /// What the user did to them.
+    pub row_state: RowState,
+    /// The rows that show.
+    pub rows: Rows,
+    /// What happened while it was read.
+    pub report: ImportReport,
+    /// A bundled sample: not for the Recent list.
+    pub is_sample: bool,
+    /// How long opening took, s.
+    pub seconds: f64,
+    /// Time against pixels.
+    pub viewport: Viewport,
+    /// Views before and after this one.
+    pub history: History,
+    /// A move that is being animated.
+    pub moving: Option<Move>,
+    /// Lanes are scrolled by this, points.
+    pub scroll: f32,
+    /// Pinned lanes are scrolled by this, points.
+    pub pinned_scroll: f32,
+    /// The overlap band is scrolled by this, points.
+    pub band_scroll: f32,
+    /// Height of the part of the window that lanes scroll in, points.
+    pub lanes_height: f32,
+    /// Where the canvas was drawn last, points: left, top, right, bottom.
+    pub canvas: [f32; 4],
+    /// A drag that goes on.
+    pub gesture: Gesture,
+    /// What the open context menu is about.
+    pub menu: Option<Menu>,
+    /// Selected range.
+    pub range: Option<TimeRange>,
+    /// Selected span.
+    pub span: Option<SpanId>,
+    /// Under the pointer.
+    pub pointer: Pointer,
+    /// Search box and hits.
+    pub search: Search,
+    /// Exposed waits.
+    pub walk: Walk,
+    /// All roles but this one are dimmed by the legend.
+    pub only: Option<Swatch>,
+    /// Index in [`Analysis::ranks`] of the rank that tables are about; `None` = all.
+    pub scope: Option<usize>,
+    /// Reads args of spans; used on the inspector's thread only.
+    pub args: Arc<Mutex<ArgsReader>>,
+    /// The verdict is about the selection, not the whole trace.
+    pub judge_selection: bool,
+    /// What the What-if tab is asked.
+    pub question: Question,
+    /// Figures of the selection.
+    pub shown: Shown,
+    /// Work beside the UI thread.
+    pub jobs: Jobs,
+    /// Order and units of the tables.
+    pub tables: BTreeMap<Tab, TableState>,
+    /// Open tab.
+    pub tab: Tab,
+    /// What the last frame's level of detail did.
+    pub stats: Stats,
+    swatches: BTreeSet<Swatch>,
+}
+
+impl Document {
+    /// Analyses a trace and prepares it for drawing. Takes its time: not for the UI thread.
+    ///
+    /// # Errors
+    /// When `progress` was cancelled.
+    pub fn new(
+        paths: Vec<PathBuf>,
+        key: String,
+        loaded: Loaded,
+        progress: &Progress,
+    ) -> Result<Self, Cancelled> {
+        let Loaded { trace, mut report } = loaded;
+        report.sort();
+        let trace = Arc::new(trace);
+        let go_on = |_thousandths: u32| !progress.is_cancelled();
+        let (rules, options) = (Rules::builtin(), Options::default());
+        let analysis = Analysis::new(Arc::clone(&trace), &rules, &options, &go_on)?;
+        let analysis = Arc::new(analysis);
+        let lod = Arc::new(Lod::build(&trace, &analysis));
+        let tree = Arc::new(RowTree::new(&trace, &analysis, lod));
+        let row_state = RowState::default();
+        let swatches = swatches_of(&trace, &analysis);
+        let (name, _) = super::welcome::recent_text(&paths);
+        Ok(Self {
+            paths,
+            key,
+            name,
+            viewport: Viewport::new(trace.extent(), 1_000.0),
+            history: History::new(),
+            moving: None,
+            scroll: 0.0,
+            pinned_scroll: 0.0,
+            band_scroll: 0.0,
+            lanes_height: 400.0,
+            canvas: [0.0; 4],
+            gesture: Gesture::None,
+            menu: None,
+            range: None,
+            span: None,
+            pointer: Pointer::default(),
+            search: Search::default(),
+            walk: Walk::new(&analysis),
+            only: None,
+            scope: None,
+            args: Arc::default(),
+            judge_selection: false,
+            question: Question::default(),
+            shown: Shown::default(),
+            jobs: Jobs::default(),
+            tables: BTreeMap::new(),
+            tab: Tab::Verdict,
+            stats: Stats::default(),
+            report,
+            is_sample: false,
+            seconds: 0.0,
+            swatches,
+            rows: Rows::new(Arc::clone(&tree), &row_state),
+            row_state,
+            tree,
+            analysis,
+            trace,
+        })
+    }
+
+    /// Whether spans of this role occur.
+    #[must_use]
+    pub fn has_swatch(&self, swatch: Swatch) -> bool {
+        self.swatches.contains(&swatch)
+    }
+
+    /// Changes what shows of the lane tree.
+    pub fn change_rows(&mut self, change: impl FnOnce(&mut RowState, &RowTree)) {
+        change(&mut self.row_state, &self.tree);
+        self.rows = Rows::new(Arc::clone(&self.tree), &self.row_state);
+    }
+
+    /// What was opened, for the tooltip of its name.
+    #[must_use]
+    pub fn about(&self) -> String {
+        let mut lines: Vec<String> = self.paths.iter().take(8).map(|p| p.display().to_string()).collect();
+        if self.paths.len() > 8 {
+            lines.push(format!("and {} more", self.paths.len() - 8));
+        }
+        for source in self.trace.sources().iter().take(8) {
+            lines.push(source.producer.clone());
+        }
+        lines.push(format!(
+            "{} spans, {} lanes, opened in {:.2} s",
+            format_count(self.trace.spans().len() as u64),
+            self.trace.lanes().len(),
+            self.seconds
+        ));
+        lines.join("\n")
+    }
+}
+
+fn swatches_of(trace: &Trace, analysis: &Analysis) -> BTreeSet<Swatch> {
+    let layers = analysis.layers();
+    let mut seen = vec![false; layers.infos().len()];
+    for id in trace.spans().ids() {
+        seen[usize::from(layers.of(id).0)] = true;
+    }
+    let infos = layers.infos().iter().zip(&seen);
+    infos.filter(|(_, seen)| **seen).map(|(l, _)| Swatch::of(l.class)).collect()
+}

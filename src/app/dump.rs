@@ -1,0 +1,86 @@
+//! A test hook: with `STALLSCOPE_STATE_DUMP=FILE` the window writes what it shows as JSON after every change, so that
+//! a script which drives the real window with mouse and keys can check the outcome. Documented in `docs`.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::dialogs::Dialog;
+use super::document::Document;
+use super::panels;
+use super::state::AppState;
+
+/// Writes the state where the environment asks for it.
+pub struct Dump {
+    file: Option<PathBuf>,
+    last: String,
+}
+
+impl Dump {
+    /// As `STALLSCOPE_STATE_DUMP` says; off without it.
+    #[must_use]
+    pub fn from_env() -> Self {
+        Self {
+            file: std::env::var_os("STALLSCOPE_STATE_DUMP").map(PathBuf::from),
+            last: String::new(),
+        }
+    }
+
+    /// Writes the state if it changed.
+    pub fn write(&mut self, state: &mut AppState) {
+        let Some(file) = &self.file else {
+            return;
+        };
+        let text = value(state).to_string();
+        if text == self.last {
+            return;
+        }
+        // Readers see the old file or the new one, never a half.
+        let half = file.with_extension("part");
+        if std::fs::write(&half, &text).and_then(|()| std::fs::rename(&half, file)).is_ok() {
+            self.last = text;
+        }
+    }
+}
+
+/// What the window shows.
+#[must_use]
+pub fn value(state: &mut AppState) -> Value {
+    let dialog = match &state.dialog {
+        None => Value::Null,
+        Some(Dialog::Error(e)) => json!({ "error": e.cause() }),
+        Some(Dialog::Help) => json!("help"),
+        Some(Dialog::Notices) => json!("notices"),
+        Some(Dialog::Palette(_)) => json!("palette"),
+        Some(Dialog::Export(_)) => json!("export"),
+    };
+    let written = state.last_written.as_ref().map(|p| p.display().to_string());
+    json!({
+        "loading": state.loading.is_some(),
+        "dialog": dialog,
+        "written": written,
+        "dark": state.look.theme.dark,
+        "trace": state.doc.as_mut().map(document),
+    })
+}
+
+fn document(doc: &mut Document) -> Value {
+    let range = doc.viewport.range();
+    let selection = panels::selection_json(doc);
+    json!({
+        "name": doc.name,
+        "spans": doc.trace.counted_spans(),
+        "tab": doc.tab.title(),
+        "view": [range.start, range.end],
+        "moving": doc.moving.is_some(),
+        "canvas": doc.canvas,
+        "range": doc.range.map(|r| [r.start, r.end]),
+        "span": doc.span.map(|s| doc.trace.span_name(s)),
+        "waits": doc.walk.len(),
+        "wait": doc.walk.position(),
+        "search": { "text": doc.search.text, "hits": doc.search.hits.len() },
+        "merged_runs": doc.stats.merged_runs,
+        "notices": doc.report.notices.len(),
+        "selection": selection,
+    })
+}

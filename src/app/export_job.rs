@@ -1,0 +1,204 @@
+//! Pictures of the timeline: preview and file are made on threads, by the exporter that the command line uses.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use egui::{Color32, ColorImage, Context};
+
+use super::document::Document;
+use super::picker::{Ask, Make};
+use super::settings::ExportChoice;
+use super::state::AppState;
+use crate::analysis::Analysis;
+use crate::export::png::{Lanes, PictureSize, PngOptions, render_png, suggested_name};
+use crate::model::Trace;
+use crate::time::TimeRange;
+use crate::view::Rows;
+
+/// Largest side of a preview, pixels.
+const PREVIEW: usize = 1_100;
+
+/// Which time a picture shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Span {
+    /// What the window shows.
+    Visible,
+    /// The selected range.
+    Selection,
+    /// The whole trace.
+    All,
+}
+
+/// What is drawn from; cheap to hand to a thread.
+#[derive(Clone)]
+pub struct Source {
+    trace: Arc<Trace>,
+    analysis: Arc<Analysis>,
+    rows: Rows,
+}
+
+impl Source {
+    /// What is open.
+    #[must_use]
+    pub fn of(doc: &Document) -> Self {
+        Self {
+            trace: Arc::clone(&doc.trace),
+            analysis: Arc::clone(&doc.analysis),
+            rows: doc.rows.clone(),
+        }
+    }
+}
+
+/// A small copy of a picture.
+pub struct Preview {
+    /// The pixels, or why there is no picture.
+    pub image: Result<ColorImage, String>,
+    /// The size of the real picture.
+    pub size: Option<PictureSize>,
+    /// Bytes of the real picture.
+    pub bytes: usize,
+}
+
+/// The options of the exporter.
+#[must_use]
+pub fn options(doc: &Document, choice: &ExportChoice, span: Span, lanes: Lanes) -> PngOptions {
+    PngOptions {
+        range: Some(range(doc, span)),
+        width: choice.width,
+        scale: choice.scale as f32,
+        dark: choice.dark,
+        lanes,
+        ruler: choice.ruler,
+        lane_names: choice.names,
+        band: choice.band,
+        legend: choice.legend,
+        title: choice.title.then(|| doc.name.clone()),
+    }
+}
+
+/// The time that a picture shows.
+#[must_use]
+pub fn range(doc: &Document, span: Span) -> TimeRange {
+    let all = doc.trace.extent();
+    match span {
+        Span::Visible => doc.viewport.range().clip(all),
+        Span::Selection => doc.range.unwrap_or(all),
+        Span::All => all,
+    }
+}
+
+/// The name of a picture or table of what is selected, else of what shows.
+#[must_use]
+pub fn file_stem(doc: &Document) -> String {
+    let shown = if doc.range.is_some() { Span::Selection } else { Span::Visible };
+    let name = suggested_name(&doc.name, range(doc, shown));
+    name.trim_end_matches(".png").to_owned()
+}
+
+/// Draws a picture and shrinks it. Takes its time: for a thread.
+#[must_use]
+pub fn preview(source: &Source, options: &PngOptions) -> Preview {
+    match render_png(&source.trace, &source.analysis, &source.rows, options) {
+        Err(e) => Preview {
+            image: Err(e.to_string()),
+            size: None,
+            bytes: 0,
+        },
+        Ok(picture) => Preview {
+            image: shrink(&picture.png).map_err(|e| e.to_string()),
+            size: Some(picture.layout),
+            bytes: picture.png.len(),
+        },
+    }
+}
+
+/// Reads a PNG row by row and averages blocks of pixels, so that large pictures need little memory.
+fn shrink(bytes: &[u8]) -> Result<ColorImage, png::DecodingError> {
+    let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info()?;
+    let (width, height) = (reader.info().width as usize, reader.info().height as usize);
+    let block = width.max(height).div_ceil(PREVIEW).max(1);
+    let (w, h) = (width.div_ceil(block), height.div_ceil(block));
+    let mut pixels = Vec::with_capacity(w * h);
+    let mut sums = vec![[0_u32; 4]; w];
+    let mut y = 0;
+    while let Some(row) = reader.next_row()? {
+        for (x, rgb) in row.data().chunks_exact(3).enumerate() {
+            let sum = &mut sums[x / block];
+            for (s, c) in sum.iter_mut().zip(rgb) {
+                *s += u32::from(*c);
+            }
+            sum[3] += 1;
+        }
+        y += 1;
+        if y % block == 0 || y == height {
+            for sum in &mut sums {
+                let n = sum[3].max(1);
+                let mean = |s: u32| u8::try_from((s + n / 2) / n).unwrap_or(u8::MAX);
+                pixels.push(Color32::from_rgb(mean(sum[0]), mean(sum[1]), mean(sum[2])));
+                *sum = [0; 4];
+            }
+        }
+    }
+    Ok(ColorImage::new([w, h], pixels))
+}
+
+/// Draws the picture of the open dialog into a file, or into one that the user chooses.
+pub fn save(state: &mut AppState, ctx: &Context, file: Option<PathBuf>) {
+    let (Some(doc), Some(super::dialogs::Dialog::Export(dialog))) = (&state.doc, &state.dialog)
+    else {
+        return;
+    };
+    let source = Source::of(doc);
+    let options = options(doc, &dialog.choice, dialog.span, dialog.lanes);
+    let name = suggested_name(&doc.name, range(doc, dialog.span));
+    let make: Make = Box::new(move || {
+        let picture = render_png(&source.trace, &source.analysis, &source.rows, &options);
+        picture.map(|p| p.png).map_err(|e| e.to_string())
+    });
+    let ask = match file {
+        Some(path) => Ask::Write(path, make),
+        None => Ask::Save(name, make),
+    };
+    state.write(ctx, ask);
+}
+
+/// The command line that draws what the window shows.
+#[must_use]
+pub fn command_line(state: &AppState) -> String {
+    let Some(doc) = &state.doc else {
+        return String::new();
+    };
+    let choice = &state.settings.export;
+    let shown = range(doc, Span::Visible);
+    let name = suggested_name(&doc.name, shown);
+    let mut words = vec!["stallscope".to_owned(), "png".to_owned()];
+    words.extend(doc.paths.iter().map(|p| quoted(&p.display().to_string())));
+    words.extend(["-o".to_owned(), quoted(&name)]);
+    words.push(format!("--range {}ns..{}ns", shown.start, shown.end));
+    words.push(format!("--width {} --scale {}", choice.width, choice.scale));
+    words.push(format!("--theme {}", if choice.dark { "dark" } else { "light" }));
+    words.join(" ")
+}
+
+/// A word for a POSIX shell.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_for_a_shell() {
+        assert_eq!(quoted("/a/b-1.json.gz"), "/a/b-1.json.gz");
+        assert_eq!(quoted("my trace.json"), "'my trace.json'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted(""), "''");
+    }
+}

@@ -1,0 +1,249 @@
+//! Tooltips of the timeline: what is under the pointer, after a short rest.
+
+use egui::{Response, RichText, Ui};
+
+use super::canvas::Scene;
+use super::document::Document;
+use super::state::AppState;
+use super::table::percent;
+use crate::analysis::Step;
+use crate::model::{CopyKind, SpanId};
+use crate::time::{TimeRange, format_count, format_ns};
+use crate::view::{Hit, Mark, Target};
+
+/// How long the pointer rests before a tooltip shows, s.
+const REST: f32 = 0.15;
+/// Width of a tooltip, points.
+const WIDTH: f32 = 380.0;
+
+/// Shows the tooltip of what is under the pointer.
+pub fn tooltip_ui(ui: &Ui, state: &AppState, scene: &Scene<'_>, canvas: &Response, tree: &Response) {
+    let Some(doc) = &state.doc else {
+        return;
+    };
+    let over = canvas.hovered() || tree.hovered();
+    let Some(at) = ui.input(|i| i.pointer.hover_pos()).filter(|_| over) else {
+        return;
+    };
+    if egui::Popup::is_any_open(ui.ctx()) {
+        return;
+    }
+    let lines = text_at(doc, scene, at);
+    if lines.is_empty() {
+        return;
+    }
+    let rested = ui.input(|i| i.pointer.time_since_last_movement());
+    if rested < REST {
+        let left = std::time::Duration::from_secs_f32(REST - rested + 0.01);
+        ui.ctx().request_repaint_after(left);
+        return;
+    }
+    let id = egui::Id::unique("timeline tooltip");
+    let anchor = egui::PopupAnchor::Pointer;
+    egui::Tooltip::always_open(ui.ctx().clone(), ui.layer_id(), id, anchor)
+        .gap(14.0)
+        .width(WIDTH)
+        .show(|ui| {
+            ui.spacing_mut().item_spacing.y = 2.0;
+            for (i, line) in lines.iter().enumerate() {
+                let text = RichText::new(line);
+                let text = match i {
+                    0 => text.strong(),
+                    1 => text,
+                    _ => text.color(state.look.weak),
+                };
+                ui.label(text);
+            }
+        });
+}
+
+/// The lines of the tooltip at a position; empty where there is nothing to say.
+#[must_use]
+pub fn text_at(doc: &Document, scene: &Scene<'_>, at: egui::Pos2) -> Vec<String> {
+    match scene.hit(at) {
+        Hit::Mark(m) => {
+            let mark = &scene.list.marks[m];
+            if mark.count == 1 { span_lines(doc, mark.first) } else { run_lines(doc, mark) }
+        }
+        Hit::Target(Target::Wait(w)) => wait_lines(doc, w),
+        Hit::Target(Target::Step(rank, step)) => {
+            step_lines(doc, rank, &doc.analysis.ranks()[rank].steps[step])
+        }
+        Hit::Target(Target::Tail(t)) => {
+            let tail = doc.analysis.tails()[t];
+            vec![
+                doc.trace.span_name(tail.span).to_owned(),
+                format!("Its GPU work ends {} after it", format_ns(tail.lag)),
+                format!("last: {}", doc.trace.span_name(tail.last_op)),
+            ]
+        }
+        Hit::Target(Target::Band(gpu)) => band_lines(doc, gpu),
+        Hit::Target(Target::Header(node)) => {
+            let path = doc.tree.path(node).join(" · ");
+            let note = scene.list.lanes.iter().find(|l| l.node == node);
+            let mut lines = vec![path];
+            lines.extend(note.map(|n| n.text.clone()));
+            lines
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Name, layer and duration, start, share of step, and what is linked.
+fn span_lines(doc: &Document, span: SpanId) -> Vec<String> {
+    let spans = doc.trace.spans();
+    let range = spans.range(span);
+    let layers = doc.analysis.layers();
+    let layer = &layers.info(layers.of(span)).title;
+    let mut lines = vec![
+        doc.trace.span_name(span).to_owned(),
+        format!("{} · {layer}", format_ns(range.len())),
+        format!("starts at {}", format_ns(range.start)),
+    ];
+    if let Some((step, share)) = step_of(doc, span) {
+        lines.push(format!("{} of step {}", percent(share), step.label));
+    }
+    if doc.trace.is_unfinished(span) {
+        lines.push("no end event: drawn to the end of the trace".to_owned());
+    }
+    if let Some(copy) = doc.trace.copy(span) {
+        let kind = copy.kind.map_or("memset", copy_text);
+        let bytes = copy.bytes.map_or(String::new(), |b| {
+            format!(" · {}", super::load::bytes_text(b.unsigned_abs()))
+        });
+        lines.push(format!("{kind}{bytes}"));
+    }
+    if let Some(w) = super::canvas::wait_of(doc, span).filter(|_| is_wait(doc, span)) {
+        lines.push(parts_text(&doc.analysis.waits()[w]));
+    }
+    lines.extend(link_line(doc, span));
+    lines
+}
+
+/// Direction of a copy in words.
+#[must_use]
+pub fn copy_text(kind: CopyKind) -> &'static str {
+    match kind {
+        CopyKind::HostToDevice => "host to device",
+        CopyKind::DeviceToHost => "device to host",
+        CopyKind::DeviceToDevice => "within the device",
+        CopyKind::PeerToPeer => "device to device",
+        CopyKind::HostToHost => "within the host",
+        CopyKind::Managed => "unified memory",
+        CopyKind::Other(_) => "copy",
+    }
+}
+
+fn is_wait(doc: &Document, span: SpanId) -> bool {
+    doc.analysis.layers().class_of(span) == crate::analysis::LayerClass::Wait
+}
+
+/// What a span launched, or who launched it.
+fn link_line(doc: &Document, span: SpanId) -> Option<String> {
+    let spans = doc.trace.spans();
+    if let Some(call) = doc.trace.launch_of(span) {
+        let delay = spans.start(span) - spans.start(call);
+        let by = super::navigate::parent(&doc.trace, doc.tree.lod(), call).unwrap_or(call);
+        let name = doc.trace.span_name(by);
+        return Some(format!("launched {} earlier by {name}", format_ns(delay.max(0))));
+    }
+    let links = doc.jobs.links.get(&span)?;
+    let last = links.ops.iter().map(|&o| spans.end(o)).max()?;
+    let n = format_count(links.ops.len() as u64);
+    let s = if links.ops.len() == 1 { "" } else { "s" };
+    let lag = last - spans.end(span);
+    Some(if lag > 0 {
+        format!("launched {n} GPU operation{s}; the last ends {} after it", format_ns(lag))
+    } else {
+        format!("launched {n} GPU operation{s}; all end before it")
+    })
+}
+
+/// The step that a span starts in, and which share of it the span takes.
+#[must_use]
+pub fn step_of(doc: &Document, span: SpanId) -> Option<(&Step, f64)> {
+    let lane = doc.trace.lane(doc.trace.spans().lane(span));
+    let ranks = doc.analysis.ranks();
+    let rank = ranks.iter().find(|r| r.rank == lane.rank).or(ranks.first())?;
+    let range = doc.trace.spans().range(span);
+    let i = rank.steps.partition_point(|s| s.range.start <= range.start).checked_sub(1)?;
+    let step = &rank.steps[i];
+    let inside = step.range.clip(range).len();
+    step.range
+        .contains(range.start)
+        .then(|| (step, inside as f64 / step.range.len().max(1) as f64))
+}
+
+fn run_lines(doc: &Document, mark: &Mark) -> Vec<String> {
+    let spans = doc.trace.spans();
+    let info = doc.analysis.layers().info(mark.layer);
+    let width = f64::from(mark.rect.width().max(1.0));
+    let len = width * doc.viewport.ns_per_px();
+    vec![
+        format!("{} spans, mostly {}", format_count(u64::from(mark.count)), info.title),
+        format!("busy {} ({})", format_ns(mark.busy), percent((mark.busy as f64 / len).min(1.0))),
+        format!(
+            "longest: {} {}",
+            doc.trace.span_name(mark.longest),
+            format_ns(spans.dur(mark.longest))
+        ),
+        "double-click: zoom in".to_owned(),
+    ]
+}
+
+fn parts_text(wait: &crate::analysis::Wait) -> String {
+    let mut parts = vec![
+        format!("{} exposed", format_ns(wait.exposed)),
+        format!("{} hidden", format_ns(wait.hidden)),
+    ];
+    if wait.unrecorded > 0 {
+        parts.push(format!("{} not recorded", format_ns(wait.unrecorded)));
+    }
+    parts.join(" · ")
+}
+
+fn wait_lines(doc: &Document, w: usize) -> Vec<String> {
+    let wait = &doc.analysis.waits()[w];
+    let without_gpu = doc.analysis.ranks()[wait.rank].gpu.is_none();
+    vec![
+        format!("Batch wait {}", format_ns(wait.range.len())),
+        if without_gpu {
+            "No GPU events: what was hidden cannot be told".to_owned()
+        } else {
+            parts_text(wait)
+        },
+        doc.trace.span_name(wait.span).to_owned(),
+        format!("starts at {}", format_ns(wait.range.start)),
+    ]
+}
+
+fn step_lines(doc: &Document, rank: usize, step: &Step) -> Vec<String> {
+    let info = &doc.analysis.ranks()[rank];
+    let within = |u: &crate::analysis::Union| u.measure_in(step.range);
+    let mut lines = vec![
+        format!("step {} · {}", step.label, format_ns(step.range.len())),
+        format!("batch wait {}", format_ns(within(&info.wait))),
+    ];
+    if info.gpu.is_some() {
+        lines.push(format!("{} of it exposed", format_ns(within(&info.wait_exposed))));
+    }
+    lines.push("click: select".to_owned());
+    lines
+}
+
+fn band_lines(doc: &Document, gpu: Option<usize>) -> Vec<String> {
+    let window: TimeRange = doc.viewport.range();
+    match gpu.map(|g| &doc.analysis.gpus()[g]) {
+        Some(gpu) => {
+            let (busy, idle) = (gpu.busy.measure_in(window), gpu.idle.measure_in(window));
+            vec![
+                format!("GPU {}", gpu.key),
+                format!("in view: busy {} · idle {}", format_ns(busy), format_ns(idle)),
+            ]
+        }
+        None => vec![
+            "No GPU events in this trace".to_owned(),
+            "What of the wait was hidden cannot be told".to_owned(),
+        ],
+    }
+}

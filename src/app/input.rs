@@ -1,0 +1,95 @@
+//! Keys and dropped files.
+
+use std::path::PathBuf;
+
+use egui::{Context, Event, Key};
+
+use super::action::{Action, Actions};
+use super::canvas::canvas_id;
+use super::command::Command;
+use super::dialogs::Dialog;
+use super::load::Request;
+use super::state::AppState;
+use super::toolbar::search_id;
+
+/// Turns key presses into commands. While a text field has the focus, keys that write text are left to it.
+pub fn keys(ctx: &Context, state: &mut AppState, actions: &mut Actions) {
+    let typing = ctx.text_edit_focused();
+    let focus = ctx.memory(|m| m.focused());
+    let on_widget = focus.is_some_and(|id| id != canvas_id()) && !typing;
+    let in_search = focus == Some(search_id());
+    for event in ctx.input(|i| i.events.clone()) {
+        match event {
+            Event::Copy if !typing => actions.push(Action::Do(Command::Copy)),
+            Event::Key {
+                key,
+                physical_key,
+                pressed: true,
+                modifiers,
+                ..
+            } => {
+                // A focused button or row takes Enter, Space and arrows itself.
+                let for_widget = matches!(
+                    key,
+                    Key::Enter | Key::ArrowLeft | Key::ArrowRight | Key::ArrowUp | Key::ArrowDown
+                ) && !modifiers.any();
+                if on_widget && for_widget {
+                    continue;
+                }
+                let Some(command) = Command::for_key(key, physical_key, modifiers, typing) else {
+                    if typing && key == Key::Escape {
+                        leave_text(ctx, state, in_search, actions);
+                    }
+                    continue;
+                };
+                if allowed(state, command) {
+                    actions.push(Action::Do(command));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Esc in a text field: out of the field; in the search box it also clears the search.
+fn leave_text(ctx: &Context, state: &AppState, in_search: bool, actions: &mut Actions) {
+    if let Some(id) = ctx.memory(|m| m.focused()) {
+        ctx.memory_mut(|m| m.surrender_focus(id));
+    }
+    if in_search || state.dialog.is_some() {
+        actions.push(Action::Do(Command::Clear));
+    }
+}
+
+/// Under a dialog only what opens or closes one works.
+fn allowed(state: &AppState, command: Command) -> bool {
+    match state.dialog {
+        None => true,
+        Some(Dialog::Help) if command == Command::Help => true,
+        Some(_) => matches!(
+            command,
+            Command::Clear
+                | Command::Quit
+                | Command::ToggleTheme
+                | Command::UiLarger
+                | Command::UiSmaller
+                | Command::UiReset
+        ),
+    }
+}
+
+/// Opens what is dropped on the window.
+pub fn drops(ctx: &Context, state: &mut AppState, actions: &mut Actions) {
+    let (hovers, paths) = ctx.input(|i| {
+        let paths: Vec<PathBuf> = i.raw.dropped_files.iter().map(|f| f.path().to_owned()).collect();
+        (!i.raw.hovered_files.is_empty(), paths)
+    });
+    state.drop_hovers = hovers;
+    if !paths.is_empty() {
+        actions.push(Action::CloseDialog);
+        actions.push(Action::Open(Request {
+            paths,
+            ..Request::default()
+        }));
+    }
+}

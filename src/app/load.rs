@@ -1,0 +1,249 @@
+//! Opening traces beside the window: one named thread reads and analyses, the window watches its progress.
+//!
+//! The only place of the window that reads traces. The open trace stays until the next one is ready; a cancelled
+//! opening is forgotten at once and its thread ends at its next look at the flag.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+use std::time::{Duration, Instant};
+
+use super::document::Document;
+use super::settings;
+use crate::samples::SAMPLES;
+use crate::import::{self, ErrorKind, LoadError, OpenOptions, Phase, Progress};
+
+/// How long the rate of reading is averaged over.
+const RATE_WINDOW: Duration = Duration::from_secs(2);
+
+/// What to open.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// Files and folders, opened as one trace.
+    pub paths: Vec<PathBuf>,
+    /// A bundled sample instead of paths, by its place in [`SAMPLES`].
+    pub sample: Option<usize>,
+    /// Open even if memory may not suffice.
+    pub anyway: bool,
+    /// How long the opening waits at its start: lets tests see and cancel it.
+    pub delay: Duration,
+}
+
+/// How an opening ended.
+pub enum Outcome {
+    /// A trace.
+    Opened(Box<Document>),
+    /// Nothing could be read.
+    Failed(LoadError),
+}
+
+/// An opening that runs.
+pub struct Loading {
+    /// What is opened.
+    pub request: Request,
+    progress: Arc<Progress>,
+    outcome: Receiver<Outcome>,
+    started: Instant,
+    samples: Vec<(Instant, u64)>,
+}
+
+/// What the window shows of a running opening.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    /// What it is doing.
+    pub phase: Phase,
+    /// Bytes read.
+    pub done: u64,
+    /// Bytes in all; 0 while unknown.
+    pub total: u64,
+    /// Events so far.
+    pub events: u64,
+    /// Bytes per second over the last two seconds.
+    pub rate: f64,
+    /// Seconds that reading will still take, where that can be told.
+    pub left: Option<f64>,
+    /// Seconds since the start.
+    pub elapsed: f64,
+}
+
+impl Loading {
+    /// Starts an opening. `wake` is called when it ended.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    pub fn start(request: Request, wake: impl Fn() + Send + 'static) -> Result<Self, LoadError> {
+        let progress = Arc::new(Progress::new());
+        let (send, outcome) = sync_channel(1);
+        let (theirs, job) = (Arc::clone(&progress), request.clone());
+        let path = request.paths.first().cloned().unwrap_or_default();
+        std::thread::Builder::new()
+            .name("stallscope-open".to_owned())
+            .spawn(move || {
+                let result = open(&job, &theirs);
+                // Nobody listens after a cancel.
+                let _ = send.send(result);
+                wake();
+            })
+            .map_err(|e| LoadError::io(&path, &e))?;
+        Ok(Self {
+            request,
+            progress,
+            outcome,
+            started: Instant::now(),
+            samples: Vec::new(),
+        })
+    }
+
+    /// The outcome, once there is one.
+    pub fn poll(&mut self) -> Option<Outcome> {
+        match self.outcome.try_recv() {
+            Ok(outcome) => Some(outcome),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => Some(Outcome::Failed(LoadError::new(
+                ErrorKind::Corrupt,
+                &self.path(),
+                "Reading this file failed unexpectedly.",
+                "Please report it with the file, if you can share it.",
+            ))),
+        }
+    }
+
+    /// Asks the thread to stop.
+    pub fn cancel(&self) {
+        self.progress.cancel();
+    }
+
+    /// What is opened, in short.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self.request.sample.and_then(|i| SAMPLES.get(i)) {
+            Some(sample) => sample.title.to_owned(),
+            None => super::welcome::recent_text(&self.request.paths).0,
+        }
+    }
+
+    /// The first path.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        self.request.paths.first().cloned().unwrap_or_default()
+    }
+
+    /// Progress now.
+    pub fn snapshot(&mut self) -> Snapshot {
+        let now = Instant::now();
+        let (done, total) = (self.progress.done(), self.progress.total());
+        self.samples.push((now, done));
+        let recent = |at: Instant| now.duration_since(at) <= RATE_WINDOW;
+        let keep = self.samples.partition_point(|s| !recent(s.0));
+        self.samples.drain(..keep);
+        let first = self.samples[0];
+        let seconds = now.duration_since(first.0).as_secs_f64();
+        let rate = if seconds > 0.05 {
+            (done - first.1.min(done)) as f64 / seconds
+        } else {
+            0.0
+        };
+        let left = (total > done && rate > 0.0).then(|| (total - done) as f64 / rate);
+        Snapshot {
+            phase: self.progress.phase(),
+            done,
+            total,
+            events: self.progress.events(),
+            rate,
+            left,
+            elapsed: now.duration_since(self.started).as_secs_f64(),
+        }
+    }
+}
+
+/// Reads, analyses and prepares for drawing.
+fn open(request: &Request, progress: &Progress) -> Outcome {
+    let begun = Instant::now();
+    while begun.elapsed() < request.delay && !progress.is_cancelled() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let paths = match request.sample.and_then(|i| SAMPLES.get(i)) {
+        None => request.paths.clone(),
+        Some(sample) => match sample.unpack() {
+            Ok(path) => vec![path],
+            Err(error) => {
+                return Outcome::Failed(LoadError::io(sample.name.as_ref(), &error));
+            }
+        },
+    };
+    let options = OpenOptions {
+        force: request.anyway,
+        ..OpenOptions::default()
+    };
+    let loaded = match import::open(&paths, &options, progress) {
+        Ok(loaded) => loaded,
+        Err(error) => return Outcome::Failed(error),
+    };
+    progress.set_phase(Phase::Analysing);
+    let key = settings::content_key(&paths);
+    match Document::new(paths.clone(), key, loaded, progress) {
+        Ok(mut document) => {
+            document.seconds = begun.elapsed().as_secs_f64();
+            document.is_sample = request.sample.is_some();
+            Outcome::Opened(Box::new(document))
+        }
+        Err(_cancelled) => {
+            let path = paths.first().cloned().unwrap_or_default();
+            Outcome::Failed(LoadError::cancelled(&path))
+        }
+    }
+}
+
+/// `9.1 GiB`, `120 MiB`, `5 KiB`.
+#[must_use]
+pub fn bytes_text(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["bytes", "KiB", "MiB", "GiB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let decimals = usize::from(unit == 3 || (unit > 0 && value < 10.0));
+    format!("{value:.decimals$} {}", UNITS[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_print_in_their_unit() {
+        assert_eq!(bytes_text(5), "5 bytes");
+        assert_eq!(bytes_text(5 << 10), "5.0 KiB");
+        assert_eq!(bytes_text(120 << 20), "120 MiB");
+        assert_eq!(bytes_text((9 << 30) + (1 << 27)), "9.1 GiB");
+    }
+
+    #[test]
+    fn a_missing_file_is_reported_and_a_cancel_is_felt_at_once() {
+        let request = Request {
+            paths: vec![PathBuf::from("/nonexistent/x.json")],
+            ..Request::default()
+        };
+        let (tell, told) = sync_channel(1);
+        let mut loading = Loading::start(request.clone(), move || {
+            let _ = tell.send(());
+        })
+        .expect("a thread");
+        told.recv().expect("woken");
+        assert!(matches!(loading.poll(), Some(Outcome::Failed(_))));
+
+        let (tell, told) = sync_channel(1);
+        let slow = Request {
+            delay: Duration::from_secs(60),
+            ..request
+        };
+        let loading = Loading::start(slow, move || {
+            let _ = tell.send(());
+        })
+        .expect("a thread");
+        loading.cancel();
+        told.recv_timeout(Duration::from_millis(200)).expect("ended");
+    }
+}

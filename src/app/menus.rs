@@ -1,0 +1,109 @@
+//! Context menus of the timeline.
+
+use egui::{Response, Ui};
+
+use super::action::{Action, Actions};
+use super::canvas::Scene;
+use super::command::Command;
+use super::document::{Document, Menu};
+use crate::model::SpanId;
+use crate::view::{Hit, NodeId, Target};
+
+/// The menus of canvas and lane names.
+pub fn canvas_menus(
+    canvas: &Response,
+    tree: &Response,
+    scene: &Scene<'_>,
+    doc: &Document,
+    actions: &mut Actions,
+) {
+    for response in [canvas, tree] {
+        if response.secondary_clicked()
+            && let Some(at) = response.interact_pointer_pos()
+        {
+            actions.push(Action::SetMenu(about(scene, doc, at)));
+        }
+        response.context_menu(|ui| {
+            ui.set_min_width(180.0);
+            match doc.menu {
+                Some(Menu::Span(span)) => span_menu_ui(ui, doc, span, actions),
+                Some(Menu::Node(node)) => node_menu_ui(ui, doc, node, actions),
+                _ => view_menu_ui(ui, actions),
+            }
+        });
+    }
+}
+
+fn about(scene: &Scene<'_>, doc: &Document, at: egui::Pos2) -> Menu {
+    match scene.hit(at) {
+        Hit::Mark(m) => Menu::Span(scene.span_of(m)),
+        Hit::Target(Target::Wait(w)) => Menu::Span(doc.analysis.waits()[w].span),
+        Hit::Target(Target::Tail(t)) => Menu::Span(doc.analysis.tails()[t].span),
+        _ => scene.node(at).map_or(Menu::View, Menu::Node),
+    }
+}
+
+fn item(ui: &mut Ui, text: &str, actions: &mut Actions, make: impl FnOnce() -> Action) {
+    if ui.button(text).clicked() {
+        actions.push(make());
+        ui.close();
+    }
+}
+
+fn span_menu_ui(ui: &mut Ui, doc: &Document, span: SpanId, actions: &mut Actions) {
+    let range = doc.trace.spans().range(span);
+    let name = doc.trace.span_name(span);
+    let shown: String = name.chars().take(40).collect();
+    ui.label(egui::RichText::new(shown).weak());
+    item(ui, "Zoom to span", actions, || Action::ViewRange(range));
+    item(ui, "Select its range", actions, || Action::SelectRange(Some(range)));
+    item(ui, "Select span", actions, || Action::SelectSpan(Some(span)));
+    item(ui, "Copy name", actions, || Action::CopyText(name.to_owned(), "Name copied"));
+    let id = doc.trace.spans().name(span);
+    item(ui, "Find same name", actions, || Action::FindName(id));
+    if let Some((leaf, _)) = doc.tree.lod().place(&doc.trace, span) {
+        ui.separator();
+        node_items_ui(ui, doc, doc.tree.of_leaf(leaf), actions);
+    }
+}
+
+fn node_menu_ui(ui: &mut Ui, doc: &Document, node: NodeId, actions: &mut Actions) {
+    ui.label(egui::RichText::new(&doc.tree.node(node).title).weak());
+    node_items_ui(ui, doc, node, actions);
+    ui.separator();
+    view_menu_ui(ui, actions);
+}
+
+fn node_items_ui(ui: &mut Ui, doc: &Document, node: NodeId, actions: &mut Actions) {
+    let info = doc.tree.node(node);
+    if doc.tree.lane(node).is_some() {
+        let pinned = doc.row_state.pinned.contains(&info.key);
+        let text = if pinned { "Unpin lane" } else { "Pin lane" };
+        item(ui, text, actions, || Action::TogglePin(node));
+    } else {
+        let collapsed = doc.row_state.is_collapsed(&doc.tree, node);
+        let text = if collapsed { "Expand" } else { "Collapse" };
+        item(ui, text, actions, || Action::ToggleNode(node));
+    }
+    item(ui, "Hide", actions, || Action::HideNode(node));
+    let only = doc.row_state.only.as_ref() == Some(&info.key);
+    let text = if only { "Show all again" } else { "Show only this" };
+    item(ui, text, actions, || Action::ShowOnly(node));
+    if let Some(parent) = info.parent.filter(|_| doc.tree.lane(node).is_some()) {
+        let title = &doc.tree.node(parent).title;
+        let text = format!("Collapse {title}");
+        item(ui, &text, actions, || Action::ToggleNode(parent));
+    }
+}
+
+fn view_menu_ui(ui: &mut Ui, actions: &mut Actions) {
+    for command in [
+        Command::ZoomToSelection,
+        Command::Fit,
+        Command::ShowHidden,
+        Command::ExportPng,
+        Command::CopyCommand,
+    ] {
+        item(ui, command.text(), actions, || Action::Do(command));
+    }
+}

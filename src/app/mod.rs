@@ -1,0 +1,205 @@
+//! The window. Owns what is open and how it is looked at; panels read the state and push actions, which run after
+//! the frame. Never reads a trace, analyses or draws a picture on the UI thread.
+
+use std::path::PathBuf;
+
+use eframe::CreationContext;
+use egui::{CentralPanel, Context, Frame, Margin, Panel, Stroke, Ui};
+
+mod access;
+mod action;
+mod apply;
+mod canvas;
+mod command;
+mod dialogs;
+mod document;
+mod dump;
+mod export_job;
+mod hover;
+mod input;
+mod jobs;
+mod load;
+mod loading;
+mod look;
+mod menus;
+mod navigate;
+mod overview;
+mod panels;
+mod picker;
+mod search;
+mod settings;
+mod snap;
+mod state;
+mod status;
+mod table;
+mod toolbar;
+mod walk;
+mod welcome;
+
+pub use action::Action;
+pub use command::{Command, GESTURES, Group, KeyAt, Shortcut};
+pub use dialogs::Dialog;
+pub use document::{Document, Tab};
+pub use load::Request;
+pub use settings::{Settings, Store, ThemeChoice};
+pub use state::AppState;
+
+/// Size of a new window, points.
+const SIZE: [f32; 2] = [1_400.0, 900.0];
+/// Smallest size at which everything can be reached, points.
+const MIN_SIZE: [f32; 2] = [640.0, 420.0];
+
+/// The window.
+pub struct App {
+    /// Everything it shows.
+    pub state: AppState,
+    dump: dump::Dump,
+    styled: bool,
+}
+
+/// Opens the window with files and folders, and returns when it is closed.
+///
+/// # Errors
+/// When no window can be opened.
+pub fn run(paths: Vec<PathBuf>) -> Result<(), String> {
+    let viewport = egui::ViewportBuilder::default()
+        .with_title("Stallscope")
+        .with_app_id("stallscope")
+        .with_inner_size(SIZE)
+        .with_min_inner_size(MIN_SIZE)
+        .with_drag_and_drop(true);
+    let options = eframe::NativeOptions {
+        viewport,
+        persist_window: false,
+        ..eframe::NativeOptions::default()
+    };
+    let make = |cc: &CreationContext<'_>| -> Result<Box<dyn eframe::App>, _> {
+        let mut app = App::new(Store::platform());
+        app.state.open(
+            &cc.egui_ctx,
+            Request {
+                paths,
+                ..Request::default()
+            },
+        );
+        Ok(Box::new(app))
+    };
+    eframe::run_native("stallscope", options, Box::new(make)).map_err(|e| e.to_string())
+}
+
+impl App {
+    /// A window that remembers in `store`, with nothing open.
+    #[must_use]
+    pub fn new(store: Store) -> Self {
+        Self {
+            state: AppState::new(store),
+            dump: dump::Dump::from_env(),
+            styled: false,
+        }
+    }
+
+    /// One frame.
+    pub fn show(&mut self, ui: &mut Ui) {
+        let ctx = ui.ctx().clone();
+        if !self.styled {
+            self.styled = true;
+            prepare(&ctx);
+        }
+        let mut actions = Vec::new();
+        self.state.poll(&ctx, &mut actions);
+        self.state.follow_theme(&ctx);
+        let zoom = self.state.settings.ui_percent as f32 / 100.0;
+        if (ctx.zoom_factor() - zoom).abs() > 0.001 {
+            ctx.set_zoom_factor(zoom);
+        }
+        input::keys(&ctx, &mut self.state, &mut actions);
+        input::drops(&ctx, &mut self.state, &mut actions);
+        self.window_ui(ui, &mut actions);
+        dialogs::dialog_ui(ui, &mut self.state, &mut actions);
+        loading::loading_ui(ui, &mut self.state, &mut actions);
+        loading::toasts_ui(ui, &self.state);
+        loading::drop_hint_ui(ui, &self.state);
+        let acted = !actions.is_empty();
+        for action in actions {
+            self.state.apply(&ctx, action);
+        }
+        if acted {
+            ctx.request_repaint();
+        }
+        self.state.save_soon(&ctx);
+        self.dump.write(&mut self.state);
+    }
+
+    fn window_ui(&mut self, ui: &mut Ui, actions: &mut action::Actions) {
+        let state = &mut self.state;
+        let look = state.look.clone();
+        let bar = |x: i8| Frame::new().fill(look.panel).inner_margin(Margin::symmetric(x, 0));
+        Panel::top("toolbar")
+            .exact_size(toolbar::HEIGHT)
+            .frame(bar(8))
+            .show(ui, |ui| toolbar::toolbar_ui(ui, state, actions));
+        Panel::bottom("status")
+            .exact_size(status::HEIGHT)
+            .frame(bar(10))
+            .show(ui, |ui| status::status_ui(ui, state, actions));
+        if state.doc.is_none() {
+            CentralPanel::default()
+                .frame(bar(0))
+                .show(ui, |ui| welcome::welcome_ui(ui, state, actions));
+            return;
+        }
+        Panel::top("overview")
+            .exact_size(overview::HEIGHT)
+            .frame(bar(0))
+            .show(ui, |ui| overview::overview_ui(ui, state, actions));
+        if state.settings.details_open {
+            details_ui(ui, state, actions, bar(0));
+        }
+        CentralPanel::default()
+            .frame(Frame::new().fill(look.panel))
+            .show(ui, |ui| canvas::canvas_ui(ui, state, actions));
+    }
+}
+
+/// The panel below the timeline; its height is remembered.
+fn details_ui(ui: &mut Ui, state: &mut AppState, actions: &mut action::Actions, frame: Frame) {
+    let most = (ui.available_height() - 160.0).max(90.0);
+    let panel = Panel::bottom("details")
+        .resizable(true)
+        .default_size(state.settings.details_height)
+        .size_range(80.0..=most)
+        .frame(frame)
+        .show(ui, |ui| panels::details_ui(ui, state, actions));
+    let height = panel.response.rect.height();
+    if (height - state.settings.details_height).abs() > 0.5 {
+        state.settings.details_height = height;
+        state.settings_changed();
+    }
+    let top = panel.response.rect.top();
+    let stroke = Stroke::new(1.0, state.look.line);
+    ui.painter().hline(panel.response.rect.x_range(), top, stroke);
+}
+
+/// Styles and input options that egui needs once.
+fn prepare(ctx: &Context) {
+    look::Look::install(ctx);
+    ctx.options_mut(|o| {
+        // The window has its own commands for this.
+        o.zoom_with_keyboard = false;
+        o.input_options.max_click_dist = 4.0;
+    });
+}
+
+impl eframe::App for App {
+    fn ui(&mut self, ui: &mut Ui, _frame: &mut eframe::Frame) {
+        self.show(ui);
+    }
+
+    fn on_exit(&mut self, _gl: Option<&eframe::glow::Context>) {
+        self.state.save_now();
+    }
+
+    fn persist_egui_memory(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,256 @@
+//! About the selected span: name, layer, times, parent, args, GPU side, links.
+
+use std::sync::Mutex;
+
+use egui::{RichText, Ui};
+use serde_json::{Map, Value};
+
+use super::{by_phase, waker};
+use crate::analysis::{LayerClass, SpanFigures};
+use crate::app::action::{Action, Actions};
+use crate::app::command::Command;
+use crate::app::document::Document;
+use crate::app::hover;
+use crate::app::jobs::Latest;
+use crate::app::navigate;
+use crate::app::state::AppState;
+use crate::app::table::percent;
+use crate::import::ArgsReader;
+use crate::model::SpanId;
+use crate::time::{format_count, format_ns};
+
+/// Characters of an arg's value that are shown; Copy takes all.
+const SHOWN: usize = 400;
+
+/// What is computed or read about a span.
+pub struct About {
+    /// Children's time is not the span's own.
+    self_time: i64,
+    /// Its GPU side, for spans of the CPU.
+    gpu: Option<SpanFigures>,
+    /// What a synchronising call waited for, in words.
+    sync: Option<String>,
+    /// Its args, or why they cannot be read.
+    args: Result<Option<Map<String, Value>>, String>,
+}
+
+/// About the selected span.
+pub type Job = Latest<SpanId, About>;
+
+fn request(ui: &Ui, doc: &mut Document, span: SpanId) {
+    let (analysis, reader) = (doc.analysis.clone(), doc.args.clone());
+    let make = move || about(&analysis, &reader, span);
+    doc.jobs.span.request(span, make, waker(ui.ctx()));
+}
+
+fn about(analysis: &crate::analysis::Analysis, reader: &Mutex<ArgsReader>, span: SpanId) -> About {
+    let trace = analysis.trace();
+    let cpu = !trace.lane(trace.spans().lane(span)).kind.is_gpu();
+    let is_sync = analysis.layers().class_of(span) == LayerClass::Sync;
+    // A reader that another thread left behind is as good as a new one.
+    let mut reader = reader.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    About {
+        self_time: self_time(trace, span),
+        gpu: cpu.then(|| analysis.span_figures(span, analysis.options().own)),
+        sync: (cpu && is_sync).then(|| {
+            let figures = analysis.sync(span);
+            format!(
+                "absorbed {} of GPU time: {}",
+                format_ns(figures.absorbed),
+                by_phase(analysis, &figures)
+            )
+        }),
+        args: reader.read(trace, span).map_err(|e| e.to_string()),
+    }
+}
+
+/// The span's time without that of the spans inside it on its lane.
+fn self_time(trace: &crate::model::Trace, span: SpanId) -> i64 {
+    let spans = trace.spans();
+    let range = spans.range(span);
+    let row = spans.row(span);
+    let end = trace.lane(spans.lane(span)).spans.end;
+    let mut covered = 0;
+    let mut reach = range.start;
+    for id in (span.0 + 1..end).map(SpanId) {
+        if spans.start(id) >= range.end {
+            break;
+        }
+        if spans.row(id) <= row || spans.end(id) <= reach {
+            continue;
+        }
+        let inside = spans.range(id).clip(range);
+        covered += inside.end - inside.start.max(reach);
+        reach = inside.end;
+    }
+    range.len() - covered
+}
+
+/// Draws the inspector.
+pub fn inspector_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
+    let Some(doc) = &mut state.doc else {
+        return;
+    };
+    let Some(span) = doc.span else {
+        return;
+    };
+    request(ui, doc, span);
+    let doc = &*doc;
+    ui.spacing_mut().item_spacing.y = 3.0;
+    ui.horizontal(|ui| {
+        let name = RichText::new(doc.trace.span_name(span)).strong();
+        let width = ui.available_width() - 52.0;
+        ui.allocate_ui(egui::vec2(width, 20.0), |ui| {
+            ui.set_width(width);
+            ui.add(egui::Label::new(name).truncate()).on_hover_text(doc.trace.span_name(span));
+        });
+        if ui.small_button("Copy").on_hover_text("Copies all of this (Ctrl+C)").clicked() {
+            let text = span_text(doc, span);
+            actions.push(Action::CopyText(text, "Span copied"));
+        }
+    });
+    egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
+        let weak = state.look.weak;
+        egui::Grid::new("span facts").num_columns(2).spacing([10.0, 3.0]).show(ui, |ui| {
+            for (key, value) in facts(doc, span) {
+                ui.label(RichText::new(key).color(weak));
+                ui.add(egui::Label::new(&value).truncate()).on_hover_text(value);
+                ui.end_row();
+            }
+        });
+        links_ui(ui, doc, span, actions);
+        args_ui(ui, doc, span, weak);
+    });
+}
+
+/// What is known of a span: (what, value).
+fn facts(doc: &Document, span: SpanId) -> Vec<(&'static str, String)> {
+    let (trace, analysis) = (&doc.trace, &doc.analysis);
+    let spans = trace.spans();
+    let lane = trace.lane(spans.lane(span));
+    let layer = &analysis.layers().info(analysis.layers().of(span)).name;
+    let rule = analysis.rule_of(span).map_or(String::new(), |r| format!(" by rule {r}"));
+    let mut out = vec![
+        ("Layer", format!("{layer}{rule}")),
+        ("Start", format_ns(spans.start(span))),
+        ("Duration", format_ns(spans.dur(span))),
+    ];
+    let about = doc.jobs.span.get(&span);
+    if let Some(about) = about {
+        out.push(("Self time", format_ns(about.self_time)));
+    }
+    if let Some((step, share)) = hover::step_of(doc, span) {
+        out.push(("Step", format!("{} ({} of it)", step.label, percent(share))));
+    }
+    out.push(("Lane", lane.name.clone()));
+    out.push(("Category", trace.category(spans.cat(span)).name.clone()));
+    if let Some(parent) = navigate::parent(trace, doc.tree.lod(), span) {
+        out.push(("Parent", trace.span_name(parent).to_owned()));
+    }
+    if let Some(copy) = trace.copy(span) {
+        let bytes = copy.bytes.map_or("–".to_owned(), |b| {
+            crate::app::load::bytes_text(b.unsigned_abs())
+        });
+        let kind = copy.kind.map_or("memset", hover::copy_text);
+        out.push(("Copy", format!("{kind}, {bytes}")));
+    }
+    if trace.is_unfinished(span) {
+        out.push(("End", "no end event".to_owned()));
+    }
+    if let Some(call) = trace.launch_of(span) {
+        let delay = spans.start(span) - spans.end(call);
+        out.push(("Launched by", trace.span_name(call).to_owned()));
+        out.push(("Queued for", format_ns(delay.max(0))));
+    }
+    if let Some(gpu) = about.and_then(|a| a.gpu.as_ref()).filter(|g| g.n_ops > 0) {
+        out.push(("GPU operations", format_count(gpu.n_ops)));
+        out.push(("GPU launched", format_ns(gpu.launched_sum)));
+        out.push(("GPU during", format_ns(gpu.executed_during)));
+        if let Some(lag) = gpu.lag {
+            out.push(("GPU tail", format_ns(lag)));
+        }
+    }
+    if let Some(sync) = about.and_then(|a| a.sync.clone()) {
+        out.push(("Waited", sync));
+    }
+    out
+}
+
+fn links_ui(ui: &mut Ui, doc: &Document, span: SpanId, actions: &mut Actions) {
+    let up = navigate::parent(&doc.trace, doc.tree.lod(), span).is_some();
+    let back = doc.trace.launch_of(span).is_some();
+    let on = navigate::linked(&doc.trace, span, true).is_some();
+    ui.horizontal_wrapped(|ui| {
+        for (is, command, text) in [
+            (true, Command::ZoomToSelection, "Zoom"),
+            (true, Command::RangeFromSpan, "Select range"),
+            (up, Command::ParentSpan, "Parent"),
+            (back, Command::FollowBack, "Launch call"),
+            (on, Command::FollowLink, "First GPU work"),
+        ] {
+            if !is {
+                continue;
+            }
+            if ui.small_button(text).on_hover_text(command.hover_text(false)).clicked() {
+                match command {
+                    Command::ZoomToSelection => {
+                        actions.push(Action::ViewRange(doc.trace.spans().range(span)));
+                    }
+                    other => actions.push(Action::Do(other)),
+                }
+            }
+        }
+    });
+}
+
+fn args_ui(ui: &mut Ui, doc: &Document, span: SpanId, weak: egui::Color32) {
+    ui.add_space(4.0);
+    let Some(about) = doc.jobs.span.get(&span) else {
+        ui.spinner();
+        return;
+    };
+    let args = match &about.args {
+        Ok(Some(args)) if !args.is_empty() => args,
+        Ok(_) => {
+            ui.label(RichText::new("No args were recorded.").color(weak));
+            return;
+        }
+        Err(why) => {
+            ui.label(RichText::new(format!("The args cannot be read: {why}")).color(weak));
+            return;
+        }
+    };
+    ui.label(RichText::new("Args").strong());
+    egui::Grid::new("span args").num_columns(2).spacing([10.0, 2.0]).show(ui, |ui| {
+        for (key, value) in args {
+            let text = value_text(value);
+            let shown: String = text.chars().take(SHOWN).collect();
+            ui.label(RichText::new(key).color(weak).small());
+            let label = egui::Label::new(RichText::new(&shown).small()).truncate();
+            ui.add(label).on_hover_text(shown);
+            ui.end_row();
+        }
+    });
+}
+
+fn value_text(value: &Value) -> String {
+    match value {
+        Value::String(s) => s.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// All that the inspector knows, as tab-separated lines.
+#[must_use]
+pub fn span_text(doc: &Document, span: SpanId) -> String {
+    let mut lines = vec![format!("Name\t{}", doc.trace.span_name(span))];
+    lines.extend(facts(doc, span).into_iter().map(|(k, v)| format!("{k}\t{v}")));
+    let spans = doc.trace.spans();
+    lines.push(format!("Start (ns)\t{}", spans.start(span)));
+    lines.push(format!("Duration (ns)\t{}", spans.dur(span)));
+    if let Some(Ok(Some(args))) = doc.jobs.span.get(&span).map(|a| &a.args) {
+        let clean = |v: &Value| value_text(v).replace(['\t', '\n', '\r'], " ");
+        lines.extend(args.iter().map(|(k, v)| format!("{k}\t{}", clean(v))));
+    }
+    lines.join("\n") + "\n"
+}

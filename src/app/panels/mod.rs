@@ -1,0 +1,391 @@
+//! The details panel: tabs over tables. Figures come from the analysis; what takes long is made on threads.
+
+use egui::{Align, Context, Layout, RichText, Sense, Stroke, Ui, WidgetInfo, accesskit::Role, vec2};
+
+use super::action::{Action, Actions};
+use super::document::{Document, Tab};
+use super::jobs::Latest;
+use super::state::AppState;
+use super::table::{self, Column, Table, TableState};
+use crate::model::SpanId;
+use crate::time::TimeRange;
+use crate::view::Links;
+
+mod inspector;
+mod lag;
+mod selection;
+mod steps;
+mod streams;
+mod syncs;
+mod verdict;
+mod waits;
+mod whatif;
+mod workers;
+
+pub use selection::{Shown, value as selection_json};
+pub use whatif::Question;
+use syncs::by_phase;
+
+/// Width of the panel about the selected span, points.
+const INSPECTOR: f32 = 280.0;
+
+/// Work beside the UI thread, one kind per field.
+pub struct Jobs {
+    /// Links of the span in focus.
+    pub links: Latest<SpanId, Links>,
+    /// Percentiles of the selection.
+    pub selection: selection::Job,
+    /// CPU spans by name.
+    pub lag: lag::Job,
+    /// Steps.
+    pub steps: steps::Job,
+    /// Loading processes.
+    pub workers: workers::Job,
+    /// Pairs of streams.
+    pub streams: streams::Job,
+    /// Synchronising calls.
+    pub syncs: syncs::Job,
+    /// The verdict.
+    pub verdict: verdict::Job,
+    /// What-if model.
+    pub whatif: whatif::Job,
+    /// The selected span.
+    pub span: inspector::Job,
+}
+
+impl Default for Jobs {
+    fn default() -> Self {
+        Self {
+            links: Latest::new("stallscope-links"),
+            selection: Latest::new("stallscope-selection"),
+            lag: Latest::new("stallscope-lag"),
+            steps: Latest::new("stallscope-steps"),
+            workers: Latest::new("stallscope-workers"),
+            streams: Latest::new("stallscope-streams"),
+            syncs: Latest::new("stallscope-syncs"),
+            verdict: Latest::new("stallscope-verdict"),
+            whatif: Latest::new("stallscope-whatif"),
+            span: Latest::new("stallscope-span"),
+        }
+    }
+}
+
+impl Jobs {
+    /// Takes what is ready.
+    pub fn poll(&mut self) {
+        self.links.poll();
+        self.selection.poll();
+        self.lag.poll();
+        self.steps.poll();
+        self.workers.poll();
+        self.streams.poll();
+        self.syncs.poll();
+        self.verdict.poll();
+        self.whatif.poll();
+        self.span.poll();
+    }
+
+    /// True while any of them works.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        self.links.is_busy()
+            || self.selection.is_busy()
+            || self.lag.is_busy()
+            || self.steps.is_busy()
+            || self.workers.is_busy()
+            || self.streams.is_busy()
+            || self.syncs.is_busy()
+            || self.verdict.is_busy()
+            || self.whatif.is_busy()
+            || self.span.is_busy()
+    }
+}
+
+/// What figures are about: the selected range, else the whole trace; and a rank, else all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scope {
+    /// The time.
+    pub range: TimeRange,
+    /// Whether the user selected it.
+    pub selected: bool,
+    /// Index in the analysis's ranks; `None` = all.
+    pub rank: Option<usize>,
+}
+
+impl Scope {
+    /// The scope of tables that are about a range.
+    #[must_use]
+    pub fn of(doc: &Document) -> Self {
+        Self {
+            range: doc.range.unwrap_or(doc.trace.extent()),
+            selected: doc.range.is_some(),
+            rank: doc.scope,
+        }
+    }
+
+    /// The ranks in it.
+    pub fn ranks(self, doc: &Document) -> impl Iterator<Item = usize> {
+        (0..doc.analysis.ranks().len()).filter(move |&r| self.rank.is_none_or(|s| s == r))
+    }
+}
+
+/// Wakes the window when a job is done.
+fn waker(ctx: &Context) -> impl FnOnce() + Send + 'static {
+    let ctx = ctx.clone();
+    move || ctx.request_repaint()
+}
+
+/// Draws the panel.
+pub fn details_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
+    let rect = ui.available_rect_before_wrap();
+    let inspect = state.doc.as_ref().is_some_and(|d| d.span.is_some());
+    let wide = rect.width() > 2.2 * INSPECTOR;
+    let mut left = rect;
+    if inspect && wide {
+        left.max.x -= INSPECTOR;
+    }
+    let mut tabs = ui.new_child(egui::UiBuilder::new().max_rect(left).id_salt("tabs"));
+    tabs.set_clip_rect(left.intersect(ui.clip_rect()));
+    tabs.spacing_mut().item_spacing.y = 0.0;
+    tab_bar_ui(&mut tabs, state, actions);
+    let body = tabs.available_rect_before_wrap().shrink2(vec2(12.0, 0.0));
+    let mut content = tabs.new_child(egui::UiBuilder::new().max_rect(body).id_salt("tab"));
+    content.set_clip_rect(body.expand2(vec2(4.0, 0.0)).intersect(ui.clip_rect()));
+    tab_ui(&mut content, state, actions);
+    if inspect && wide {
+        let right = egui::Rect::from_min_max(egui::pos2(left.right(), rect.top()), rect.max);
+        let stroke = Stroke::new(1.0, state.look.line);
+        ui.painter().vline(right.left(), right.y_range(), stroke);
+        let inner = right.shrink2(vec2(12.0, 8.0));
+        let mut side = ui.new_child(egui::UiBuilder::new().max_rect(inner).id_salt("inspector"));
+        side.set_clip_rect(right.intersect(ui.clip_rect()));
+        inspector::inspector_ui(&mut side, state, actions);
+    }
+    ui.advance_cursor_after_rect(rect);
+}
+
+fn tab_bar_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
+    let Some(doc) = &state.doc else {
+        return;
+    };
+    ui.add_space(4.0);
+    ui.horizontal(|ui| {
+        ui.spacing_mut().item_spacing.x = 2.0;
+        ui.add_space(6.0);
+        for tab in Tab::ALL {
+            if tab_button_ui(ui, state, tab, doc.tab == tab) {
+                actions.push(Action::ShowTab(tab));
+            }
+        }
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            ui.add_space(10.0);
+            if doc.tab != Tab::Verdict && doc.tab != Tab::WhatIf {
+                let copy = ui.button("Copy as TSV").on_hover_text("Copies the table (Ctrl+C)");
+                if copy.clicked() {
+                    actions.push(Action::CopyTable);
+                }
+            }
+            scope_ui(ui, doc, actions);
+        });
+    });
+    ui.add_space(4.0);
+}
+
+fn tab_button_ui(ui: &mut Ui, state: &AppState, tab: Tab, active: bool) -> bool {
+    let font = egui::FontId::proportional(12.5);
+    let color = if active { state.look.text } else { state.look.weak };
+    let galley = ui.painter().layout_no_wrap(tab.title().to_owned(), font, color);
+    let size = vec2(galley.size().x + 16.0, 24.0);
+    let (rect, response) = ui.allocate_exact_size(size, Sense::click());
+    response.widget_info(|| WidgetInfo::selected(Role::Tab, true, active, tab.title()));
+    if response.hovered() || response.has_focus() {
+        let fill = ui.visuals().widgets.hovered.weak_bg_fill;
+        ui.painter().rect_filled(rect, 4.0, fill);
+    }
+    let at = rect.center() - galley.size() / 2.0;
+    ui.painter().galley(at, galley, color);
+    if active {
+        let line = rect.shrink2(vec2(8.0, 0.0)).x_range();
+        ui.painter().hline(line, rect.bottom() - 1.0, Stroke::new(2.0, state.look.select));
+    }
+    response.clicked()
+}
+
+/// All ranks or one of them, where there are several.
+fn scope_ui(ui: &mut Ui, doc: &Document, actions: &mut Actions) {
+    let ranks = doc.analysis.ranks();
+    if ranks.len() < 2 {
+        return;
+    }
+    let text = |r: Option<usize>| match r {
+        Some(r) => format!("rank {}", ranks[r].rank),
+        None => "all ranks".to_owned(),
+    };
+    let combo = egui::ComboBox::from_id_salt("scope").selected_text(text(doc.scope));
+    let response = combo.show_ui(ui, |ui| {
+        for rank in std::iter::once(None).chain((0..ranks.len()).map(Some)) {
+            if ui.selectable_label(doc.scope == rank, text(rank)).clicked() {
+                actions.push(Action::Scope(rank));
+            }
+        }
+    });
+    response.response.accessible_name("Ranks");
+}
+
+fn tab_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
+    let Some(tab) = state.doc.as_ref().map(|d| d.tab) else {
+        return;
+    };
+    match tab {
+        Tab::Selection => selection::selection_ui(ui, state, actions),
+        Tab::Waits => waits::waits_ui(ui, state, actions),
+        Tab::Lag => lag::lag_ui(ui, state, actions),
+        Tab::Steps => steps::steps_ui(ui, state, actions),
+        Tab::Workers => workers::workers_ui(ui, state, actions),
+        Tab::Streams => streams::streams_ui(ui, state, actions),
+        Tab::Syncs => syncs::syncs_ui(ui, state, actions),
+        Tab::WhatIf => whatif::whatif_ui(ui, state, actions),
+        Tab::Verdict => verdict::verdict_ui(ui, state, actions),
+    }
+}
+
+/// A line above a table.
+fn caption_ui(ui: &mut Ui, state: &AppState, text: &str) {
+    let label = egui::Label::new(RichText::new(text).small().color(state.look.weak));
+    ui.add(label.truncate()).on_hover_text(text);
+    ui.add_space(4.0);
+}
+
+/// Says why there is nothing to show.
+fn empty_ui(ui: &mut Ui, state: &AppState, why: &str) {
+    ui.add_space(10.0);
+    ui.label(RichText::new(why).color(state.look.weak));
+}
+
+/// Shown while a job runs for the first time.
+fn busy_ui(ui: &mut Ui) {
+    ui.add_space(10.0);
+    ui.horizontal(|ui| {
+        ui.spinner();
+        ui.label("Computing…");
+    });
+}
+
+/// Draws a table of a tab; returns the clicked row.
+fn shown_ui(ui: &mut Ui, doc: &mut Document, table: &dyn Table, stamp: u64, start: TableState) -> Option<usize> {
+    let tab = doc.tab;
+    let mut state = doc.tables.remove(&tab).unwrap_or(start);
+    let clicked = table::table_ui(ui, tab.title(), table, &mut state, stamp);
+    doc.tables.insert(tab, state);
+    clicked
+}
+
+/// A table whose cells are made on demand by a function.
+struct FnTable<'a> {
+    columns: Vec<Column>,
+    rows: usize,
+    cell: Box<dyn Fn(usize, usize) -> table::Cell<'a> + 'a>,
+    swatch: Box<dyn Fn(usize) -> Option<table::Swatch> + 'a>,
+    selected: Box<dyn Fn(usize) -> bool + 'a>,
+    clickable: bool,
+}
+
+impl<'a> FnTable<'a> {
+    fn new(
+        columns: Vec<Column>,
+        rows: usize,
+        cell: impl Fn(usize, usize) -> table::Cell<'a> + 'a,
+    ) -> Self {
+        Self {
+            columns,
+            rows,
+            cell: Box::new(cell),
+            swatch: Box::new(|_| None),
+            selected: Box::new(|_| false),
+            clickable: true,
+        }
+    }
+
+    fn swatch(mut self, swatch: impl Fn(usize) -> Option<table::Swatch> + 'a) -> Self {
+        self.swatch = Box::new(swatch);
+        self
+    }
+
+    fn selected(mut self, selected: impl Fn(usize) -> bool + 'a) -> Self {
+        self.selected = Box::new(selected);
+        self
+    }
+
+    fn fixed(mut self) -> Self {
+        self.clickable = false;
+        self
+    }
+}
+
+impl Table for FnTable<'_> {
+    fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+    fn rows(&self) -> usize {
+        self.rows
+    }
+    fn cell(&self, row: usize, column: usize) -> table::Cell<'_> {
+        (self.cell)(row, column)
+    }
+    fn swatch(&self, row: usize) -> Option<table::Swatch> {
+        (self.swatch)(row)
+    }
+    fn is_selected(&self, row: usize) -> bool {
+        (self.selected)(row)
+    }
+    fn clickable(&self) -> bool {
+        self.clickable
+    }
+}
+
+/// What Copy takes: the selected span on the canvas, else the open table.
+#[must_use]
+pub fn copy_text(state: &mut AppState) -> Option<String> {
+    let doc = state.doc.as_ref()?;
+    match doc.span {
+        Some(span) => Some(inspector::span_text(doc, span)),
+        None => copy_table(state),
+    }
+}
+
+/// The open table as tab-separated text.
+#[must_use]
+pub fn copy_table(state: &mut AppState) -> Option<String> {
+    let look = state.look.clone();
+    let doc = state.doc.as_mut()?;
+    let tab = doc.tab;
+    let mut order = doc.tables.remove(&tab).unwrap_or_default();
+    let text = match tab {
+        Tab::Selection => selection::with_table(doc, &look, |t, s| table::to_text(t, &mut order, s, '\t')),
+        Tab::Waits => waits::with_table(doc, |t, s| table::to_text(t, &mut order, s, '\t')),
+        Tab::Lag => lag::with_table(doc, &look, |t, s| table::to_text(t, &mut order, s, '\t')),
+        Tab::Steps => steps::with_table(doc, |t, s| table::to_text(t, &mut order, s, '\t')),
+        Tab::Workers => workers::with_table(doc, |t, s| table::to_text(t, &mut order, s, '\t')),
+        Tab::Streams => streams::with_table(doc, |t, s| table::to_text(t, &mut order, s, '\t')),
+        Tab::Syncs => syncs::with_table(doc, |t, s| table::to_text(t, &mut order, s, '\t')),
+        Tab::WhatIf | Tab::Verdict => verdict::text(doc),
+    };
+    doc.tables.insert(tab, order);
+    text
+}
+
+/// Name and content of a file with the selection's figures.
+#[must_use]
+pub fn selection_file(state: &mut AppState, json: bool) -> Option<(String, String)> {
+    let look = state.look.clone();
+    let doc = state.doc.as_mut()?;
+    let (name, extension) = (super::export_job::file_stem(doc), if json { "json" } else { "csv" });
+    let text = if json {
+        selection::json(doc)
+    } else {
+        selection::with_table(doc, &look, |t, s| {
+            table::to_text(t, &mut TableState::default(), s, ',')
+        })
+    };
+    Some((format!("{name}.{extension}"), text?))
+}

@@ -1,0 +1,228 @@
+//! The Steps tab: a stacked bar and a row per step.
+
+use std::sync::Arc;
+
+use egui::{Ui, vec2};
+use egui_plot::{Bar, BarChart, Plot};
+
+use super::{FnTable, Scope, busy_ui, caption_ui, empty_ui, shown_ui, waker};
+use crate::analysis::{LayerId, StepRow};
+use crate::app::action::{Action, Actions};
+use crate::app::document::Document;
+use crate::app::jobs::Latest;
+use crate::app::look::{Look, color, mix};
+use crate::app::state::AppState;
+use crate::app::table::{Cell, Column, Table, TableState};
+use crate::time::{TimeRange, Unit, format_ns};
+use crate::view::Swatch;
+
+/// Height of the bars, points.
+const CHART: f32 = 96.0;
+/// Bars that are drawn; of longer runs neighbours are joined.
+const MAX_BARS: usize = 400;
+
+const NONE: &str = "No steps found: no ProfilerStep, NVTX or step spans, and no fetch spans to derive them from. \
+    Give torch.profiler a schedule and call prof.step(), or mark steps with an NVTX range.";
+
+/// One step of one rank.
+pub struct Row {
+    /// Index in the analysis's ranks.
+    rank: usize,
+    row: StepRow,
+}
+
+/// Steps of the ranks in scope.
+pub type Job = Latest<Option<usize>, Vec<Row>>;
+
+/// Draws the tab.
+pub fn steps_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
+    let look = state.look.clone();
+    let Some(doc) = &mut state.doc else {
+        return;
+    };
+    let Some(rows) = request(ui, doc) else {
+        busy_ui(ui);
+        return;
+    };
+    if rows.is_empty() {
+        empty_ui(ui, state, NONE);
+        return;
+    }
+    if let Some(row) = chart_ui(ui, doc, &rows, &look) {
+        actions.push(Action::ZoomToRange(row));
+    }
+    caption_ui(ui, state, &summary(&rows));
+    let Some(doc) = &mut state.doc else {
+        return;
+    };
+    let (analysis, stamp) = (doc.analysis.clone(), doc.jobs.steps.stamp());
+    let table = table(&analysis, &rows, doc.range);
+    if let Some(row) = shown_ui(ui, doc, &table, stamp, TableState::default()) {
+        actions.push(Action::ZoomToRange(rows[row].row.range));
+    }
+}
+
+fn request(ui: &Ui, doc: &mut Document) -> Option<Arc<Vec<Row>>> {
+    let (analysis, scope) = (doc.analysis.clone(), Scope::of(doc));
+    let ranks: Vec<usize> = scope.ranks(doc).collect();
+    let make = move || {
+        let all = analysis.trace().extent();
+        let mut rows = Vec::new();
+        for rank in ranks {
+            let (found, _partly) = analysis.step_rows(rank, all);
+            rows.extend(found.into_iter().map(|row| Row {
+                rank,
+                row: row.clone(),
+            }));
+        }
+        rows
+    };
+    doc.jobs.steps.request(scope.rank, make, waker(ui.ctx()));
+    doc.jobs.steps.last().cloned()
+}
+
+/// Sum, median, 95th percentile and maximum of step time and exposed wait.
+fn summary(rows: &[Row]) -> String {
+    let times = crate::analysis::ColumnSummary::of(rows.iter().map(|r| r.row.time()));
+    let exposed = crate::analysis::ColumnSummary::of(rows.iter().map(|r| r.row.wait_exposed));
+    let text = |ns: Option<i64>| ns.map_or("–".to_owned(), format_ns);
+    format!(
+        "{} steps · step median {}, p95 {}, max {} · exposed wait {} in all, median {}, p95 {}",
+        rows.len(),
+        text(times.median),
+        text(times.p95),
+        text(times.max),
+        format_ns(exposed.sum),
+        text(exposed.median),
+        text(exposed.p95)
+    )
+}
+
+/// Exposed wait, GPU busy and the rest, stacked. Returns the range of a clicked bar.
+fn chart_ui(ui: &mut Ui, doc: &Document, rows: &[Row], look: &Look) -> Option<TimeRange> {
+    let longest = rows.iter().map(|r| r.row.time()).max().unwrap_or(1);
+    let unit = Unit::for_length(longest);
+    let scale = 1.0 / unit.ns() as f64;
+    let per_bar = rows.len().div_ceil(MAX_BARS);
+    let groups: Vec<&[Row]> = rows.chunks(per_bar).collect();
+    let known = doc.analysis.ranks().iter().any(|r| r.gpu.is_some());
+    let mean = |g: &[Row], f: &dyn Fn(&StepRow) -> i64| {
+        g.iter().map(|r| f(&r.row) as f64).sum::<f64>() / g.len() as f64 * scale
+    };
+    let bars = |f: &dyn Fn(&StepRow) -> i64| -> Vec<Bar> {
+        let bar = |(i, g): (usize, &&[Row])| Bar::new(i as f64, mean(g, f)).width(0.86);
+        groups.iter().enumerate().map(bar).collect()
+    };
+    let theme = &look.theme;
+    let rest = mix(look.panel, look.text, 0.25);
+    let wait = color(theme.swatch(Swatch::Wait));
+    let gpu = color(theme.swatch(Swatch::GpuCompute));
+    let first_name = if known { "exposed wait" } else { "batch wait" };
+    let first = BarChart::new(first_name, bars(&|r| if known { r.wait_exposed } else { r.wait }))
+        .color(wait);
+    let second = BarChart::new("GPU busy", bars(&|r| if known { r.gpu_busy } else { 0 }))
+        .color(gpu)
+        .stack_on(&[&first]);
+    let other = |r: &StepRow| {
+        let shown = if known { r.wait_exposed + r.gpu_busy } else { r.wait };
+        (r.time() - shown).max(0)
+    };
+    let third = BarChart::new("other", bars(&other)).color(rest).stack_on(&[&first, &second]);
+    let symbol = unit.symbol();
+    let response = Plot::new("steps chart")
+        .height(CHART)
+        .width(ui.available_width())
+        .show_axes([false, true])
+        .show_grid([false, true])
+        .show_x(false)
+        .allow_zoom(false)
+        .allow_drag(false)
+        .allow_scroll(false)
+        .allow_boxed_zoom(false)
+        .show_background(false)
+        .set_margin_fraction(vec2(0.01, 0.05))
+        .include_y(0.0)
+        .y_axis_formatter(move |mark, _| format!("{} {symbol}", mark.value))
+        .show(ui, |plot| {
+            plot.bar_chart(first);
+            if known {
+                plot.bar_chart(second);
+            }
+            plot.bar_chart(third);
+            plot.pointer_coordinate().map(|p| p.x)
+        });
+    response.response.widget_info(|| {
+        egui::WidgetInfo::labeled(egui::accesskit::Role::Image, true, "Steps as stacked bars")
+    });
+    let clicked = response.response.clicked();
+    let at = response.inner.filter(|_| clicked)?.round();
+    let group = groups.get(if at >= 0.0 { at as usize } else { return None })?;
+    let (start, end) = (group.first()?.row.range.start, group.last()?.row.range.end);
+    Some(TimeRange::new(start, end))
+}
+
+/// Phases that have a column, by layer name.
+const PHASES: [(&str, &str); 5] = [
+    ("h2d", "H2D"),
+    ("forward", "Forward"),
+    ("backward", "Backward"),
+    ("optimizer", "Optimizer"),
+    ("compute", "Compute"),
+];
+
+fn table<'a>(
+    analysis: &'a crate::analysis::Analysis,
+    rows: &'a [Row],
+    range: Option<TimeRange>,
+) -> FnTable<'a> {
+    let mut columns = vec![
+        Column::text("Step", 70.0, "Number or name"),
+        Column::number("Rank", 46.0, "Distributed rank"),
+        Column::number("Time", 100.0, "Length of the step"),
+        Column::number("Wait", 100.0, "The loop waits for its batch"),
+        Column::number("Exposed", 96.0, "Of it the GPU had nothing to do"),
+        Column::number("Hidden", 96.0, "Of it the GPU was still working"),
+        Column::number("GPU busy", 100.0, "The GPU worked during the step"),
+        Column::number("GPU idle", 96.0, "The GPU had nothing to do during the step"),
+        Column::number("Launched", 100.0, "GPU time of the work that the step launched"),
+        Column::number("Operations", 80.0, "GPU operations that it launched"),
+        Column::number("In sync", 96.0, "The loop was blocked in calls that wait for the GPU"),
+        Column::number("First kernel", 96.0, "Start of its first kernel after its own start"),
+        Column::number("GPU lag", 96.0, "End of its last GPU work after its own end"),
+    ];
+    for (_, title) in PHASES {
+        columns.push(Column::number(title, 96.0, "Time in this phase, exclusive, CPU clock"));
+    }
+    columns.push(Column::number("Other", 96.0, "Time in no phase"));
+    let layers: Vec<Option<LayerId>> =
+        PHASES.iter().map(|(name, _)| analysis.layers().find(name)).collect();
+    FnTable::new(columns, rows.len(), move |row, column| {
+        let Row { rank, row: r } = &rows[row];
+        let info = &analysis.ranks()[*rank];
+        let gpu = |ns: i64| Cell::ns(info.gpu.is_some().then_some(ns));
+        match column {
+            0 => Cell::text(info.steps[r.step].label.as_str()),
+            1 => Cell::Count(u64::from(info.rank)),
+            2 => Cell::Ns(r.time()),
+            3 => Cell::Ns(r.wait),
+            4 => gpu(r.wait_exposed),
+            5 => gpu(r.wait_hidden),
+            6 => gpu(r.gpu_busy),
+            7 => gpu(r.gpu_idle),
+            8 => gpu(r.launched),
+            9 => Cell::Count(r.n_ops),
+            10 => Cell::Ns(r.in_sync),
+            11 => Cell::ns(r.first_kernel),
+            12 => Cell::ns(r.gpu_lag),
+            i if i < 13 + PHASES.len() => Cell::ns(layers[i - 13].map(|l| r.phase(l))),
+            _ => Cell::Ns(r.other()),
+        }
+    })
+    .selected(move |row| range == Some(rows[row].row.range))
+}
+
+/// Runs `use_it` with the table.
+pub fn with_table<R>(doc: &Document, use_it: impl FnOnce(&dyn Table, u64) -> R) -> Option<R> {
+    let rows = doc.jobs.steps.last()?;
+    Some(use_it(&table(&doc.analysis, rows, None), doc.jobs.steps.stamp()))
+}

@@ -1,0 +1,119 @@
+//! The Streams tab: every pair of streams of a GPU and how much of the time both were busy.
+
+use std::sync::Arc;
+
+use egui::Ui;
+
+use super::{FnTable, Scope, busy_ui, caption_ui, empty_ui, shown_ui, waker};
+use crate::analysis::StreamPair;
+use crate::app::action::Actions;
+use crate::app::document::Document;
+use crate::app::jobs::Latest;
+use crate::app::state::AppState;
+use crate::app::table::{Cell, Column, Table, TableState, percent};
+use crate::model::{StreamId, Trace};
+use crate::time::{TimeRange, format_ns};
+
+/// Pairs of streams in a window.
+pub type Job = Latest<TimeRange, Vec<StreamPair>>;
+
+/// Draws the tab.
+pub fn streams_ui(ui: &mut Ui, state: &mut AppState, _actions: &mut Actions) {
+    let Some(doc) = &mut state.doc else {
+        return;
+    };
+    let Some(pairs) = request(ui, doc) else {
+        busy_ui(ui);
+        return;
+    };
+    if pairs.is_empty() {
+        let why = match doc.trace.streams().len() {
+            0 => "No GPU streams in this trace.",
+            _ => "Each GPU has a single stream here: there is no pair that could overlap.",
+        };
+        empty_ui(ui, state, why);
+        return;
+    }
+    let text = sentence(&doc.trace, &pairs);
+    caption_ui(ui, state, &text);
+    let Some(doc) = &mut state.doc else {
+        return;
+    };
+    let (trace, stamp) = (doc.trace.clone(), doc.jobs.streams.stamp());
+    let table = table(&trace, &pairs);
+    shown_ui(ui, doc, &table, stamp, TableState::descending(3));
+}
+
+fn request(ui: &Ui, doc: &mut Document) -> Option<Arc<Vec<StreamPair>>> {
+    let (analysis, range) = (doc.analysis.clone(), Scope::of(doc).range);
+    let make = move || {
+        let mut pairs = analysis.stream_pairs(range);
+        // Streams without work in the range say nothing.
+        pairs.retain(|p| p.min_busy > 0);
+        pairs
+    };
+    doc.jobs.streams.request(range, make, waker(ui.ctx()));
+    doc.jobs.streams.last().cloned()
+}
+
+fn name(trace: &Trace, id: StreamId) -> String {
+    format!("stream {}", trace.stream(id).number)
+}
+
+/// The pair that overlaps longest, in words.
+fn sentence(trace: &Trace, pairs: &[StreamPair]) -> String {
+    let Some(most) = pairs.iter().max_by_key(|p| p.both) else {
+        return String::new();
+    };
+    if most.both == 0 {
+        return "No two streams of a GPU were busy at the same time.".to_owned();
+    }
+    let (a, b) = (name(trace, most.first), name(trace, most.second));
+    format!(
+        "Most overlap: {a} and {b} were busy at once for {} of the {} that the less busy one worked ({}); \
+         copy under kernel {}.",
+        format_ns(most.both),
+        format_ns(most.min_busy),
+        most.ratio().map_or("–".to_owned(), percent),
+        format_ns(most.copy_kernel + most.kernel_copy),
+    )
+}
+
+fn table<'a>(trace: &'a Trace, pairs: &'a [StreamPair]) -> FnTable<'a> {
+    let columns = vec![
+        Column::text("GPU", 60.0, "Device number"),
+        Column::text("First", 100.0, "One stream"),
+        Column::text("Second", 100.0, "The other stream"),
+        Column::number("Both busy", 105.0, "Both had work at the same time"),
+        Column::number("Less busy", 105.0, "Busy time of the one that is less busy"),
+        Column::number("Overlap", 75.0, "Both busy as a share of the less busy one"),
+        Column::number("Kernel, kernel", 110.0, "Kernels on both"),
+        Column::number("Copy, kernel", 110.0, "The first copies under kernels of the second"),
+        Column::number("Kernel, copy", 110.0, "Kernels of the first over copies of the second"),
+        Column::number("Comm, kernel", 110.0, "Communication of the first under kernels of the second"),
+        Column::number("Kernel, comm", 110.0, "Kernels of the first over communication of the second"),
+    ];
+    FnTable::new(columns, pairs.len(), move |row, column| {
+        let p = &pairs[row];
+        match column {
+            0 => Cell::text(trace.device(trace.stream(p.first).device).index.to_string()),
+            1 => Cell::text(name(trace, p.first)),
+            2 => Cell::text(name(trace, p.second)),
+            3 => Cell::Ns(p.both),
+            4 => Cell::Ns(p.min_busy),
+            5 => p.ratio().map_or(Cell::None, Cell::Share),
+            6 => Cell::Ns(p.kernel_kernel),
+            7 => Cell::Ns(p.copy_kernel),
+            8 => Cell::Ns(p.kernel_copy),
+            9 => Cell::Ns(p.comm_kernel),
+            _ => Cell::Ns(p.kernel_comm),
+        }
+    })
+    .fixed()
+}
+
+/// Runs `use_it` with the table.
+pub fn with_table<R>(doc: &Document, use_it: impl FnOnce(&dyn Table, u64) -> R) -> Option<R> {
+    let pairs = doc.jobs.streams.last()?;
+    Some(use_it(&table(&doc.trace, pairs), doc.jobs.streams.stamp()))
+}

@@ -1,0 +1,236 @@
+//! The What-if tab: step time with other workers, cores or cached data, from measured costs.
+
+use egui::{Grid, RichText, Slider, Ui, vec2};
+use egui_plot::{Bar, BarChart, Plot};
+
+use super::{Scope, busy_ui, empty_ui, waker};
+use crate::analysis::{Rates, WhatIf};
+use crate::app::action::{Action, Actions};
+use crate::app::document::Document;
+use crate::app::jobs::Latest;
+use crate::app::look::{Look, color, mix};
+use crate::app::state::AppState;
+use crate::time::format_ns;
+use crate::view::Swatch;
+
+/// Most workers of the slider and the chart.
+const MAX_WORKERS: u32 = 32;
+/// Most cores of the slider.
+const MAX_CORES: u32 = 128;
+
+const NONE: &str = "Nothing to compute with: this needs loading spans (of workers, or inside the loop with 0 workers) \
+    and steps. torch.profiler records only the main process: open the DFTracer files of the same run beside it, or use nsys.";
+const LIMITS: &str = "Limits of the model: loading grows with the number of workers (CPU contention); near the point where \
+    loading keeps up, variance alone makes waits; one slow sample blocks the batches behind it; prefetch, storage and \
+    memory limits are not modelled.";
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Question {
+    /// Workers; `None` until the user moved the slider.
+    pub workers: Option<u32>,
+    /// CPU cores for them; `None` = enough.
+    pub cores: Option<u32>,
+    /// Share of the data in memory.
+    pub cached: f64,
+}
+
+impl Default for Question {
+    fn default() -> Self {
+        Self {
+            workers: None,
+            cores: None,
+            cached: 0.0,
+        }
+    }
+}
+
+/// Costs and rates of a rank in the scope.
+pub type Job = Latest<Scope, Option<Rates>>;
+
+/// Draws the tab.
+pub fn whatif_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
+    let look = state.look.clone();
+    let Some(doc) = &mut state.doc else {
+        return;
+    };
+    let (analysis, scope) = (doc.analysis.clone(), Scope::of(doc));
+    let rank = scope.rank.unwrap_or(0);
+    let make = move || analysis.rates(rank, scope.range);
+    doc.jobs.whatif.request(scope, make, waker(ui.ctx()));
+    let Some(rates) = doc.jobs.whatif.last().cloned() else {
+        busy_ui(ui);
+        return;
+    };
+    let Some(rates) = &*rates else {
+        empty_ui(ui, state, NONE);
+        return;
+    };
+    let question = doc.question;
+    egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
+        ui.horizontal_top(|ui| {
+            ui.vertical(|ui| {
+                ui.set_width(330.0);
+                question_ui(ui, rates, question, actions);
+                ui.add_space(8.0);
+                answer_ui(ui, rates, question, &look);
+            });
+            ui.add_space(20.0);
+            ui.vertical(|ui| {
+                chart_ui(ui, rates, question, &look);
+                notes_ui(ui, doc, rates, &look);
+            });
+        });
+    });
+}
+
+fn question_ui(ui: &mut Ui, rates: &Rates, question: Question, actions: &mut Actions) {
+    let mut asked = question;
+    let mut workers = question.workers.unwrap_or(rates.workers);
+    let mut cores = question.cores.unwrap_or(MAX_CORES);
+    let mut cached = question.cached * 100.0;
+    Grid::new("what-if question").num_columns(2).spacing([10.0, 6.0]).show(ui, |ui| {
+        let label = ui.label("Workers").id;
+        let slider = Slider::new(&mut workers, 0..=MAX_WORKERS);
+        if ui.add(slider).labelled_by(label).changed() {
+            asked.workers = Some(workers);
+        }
+        ui.end_row();
+        let label = ui.label("CPU cores").on_hover_text("Beyond one per core, a worker counts 30 %").id;
+        let slider = Slider::new(&mut cores, 1..=MAX_CORES).logarithmic(true);
+        let slider = slider.custom_formatter(|n, _| {
+            if n as u32 >= MAX_CORES { "enough".to_owned() } else { format!("{n}") }
+        });
+        if ui.add(slider).labelled_by(label).changed() {
+            asked.cores = (cores < MAX_CORES).then_some(cores);
+        }
+        ui.end_row();
+        let label = ui.label("Data in memory").id;
+        let slider = Slider::new(&mut cached, 0.0..=100.0).suffix(" %").fixed_decimals(0);
+        if ui.add(slider).labelled_by(label).changed() {
+            asked.cached = cached / 100.0;
+        }
+        ui.end_row();
+    });
+    if asked != question {
+        actions.push(Action::Ask(asked));
+    }
+}
+
+/// A length that the model gives, ns.
+fn ns(value: f64) -> String {
+    if value.is_finite() { format_ns(value.round() as i64) } else { "–".to_owned() }
+}
+
+fn answer_ui(ui: &mut Ui, rates: &Rates, question: Question, look: &Look) {
+    let asked = question.workers.unwrap_or(rates.workers);
+    let now = rates.what_if(rates.workers, None, 0.0);
+    let then = rates.what_if(asked, question.cores, question.cached);
+    let unit = if rates.samples_known { "samples/s" } else { "batches/s" };
+    Grid::new("what-if answer").num_columns(4).spacing([18.0, 4.0]).striped(true).show(ui, |ui| {
+        let head = |ui: &mut Ui, t: String| ui.label(RichText::new(t).color(look.weak));
+        head(ui, String::new());
+        head(ui, format!("{} workers (model)", rates.workers));
+        head(ui, format!("{asked} workers"));
+        head(ui, "change".to_owned());
+        ui.end_row();
+        let row = |ui: &mut Ui, name: &str, pick: &dyn Fn(&WhatIf) -> f64| {
+            let (a, b) = (pick(&now), pick(&then));
+            ui.label(name);
+            ui.label(ns(a));
+            ui.label(ns(b));
+            ui.label(change(a, b));
+            ui.end_row();
+        };
+        row(ui, "Step", &|w| w.step);
+        row(ui, "Wait per step", &|w| w.wait);
+        row(ui, "Whole job", &|w| w.job);
+        let rate = |w: &WhatIf| w.rates.loader.map_or("–".to_owned(), |r| format!("{r:.1} {unit}"));
+        ui.label("Loader gives");
+        ui.label(rate(&now));
+        ui.label(rate(&then));
+        ui.end_row();
+    });
+}
+
+fn change(a: f64, b: f64) -> String {
+    if a > 0.0 && b.is_finite() {
+        format!("{:+.1} %", (b / a - 1.0) * 100.0)
+    } else {
+        "–".to_owned()
+    }
+}
+
+/// Step time by number of workers.
+fn chart_ui(ui: &mut Ui, rates: &Rates, question: Question, look: &Look) {
+    let asked = question.workers.unwrap_or(rates.workers);
+    let most = (asked.max(rates.workers) * 2).clamp(8, MAX_WORKERS);
+    let compute = color(look.theme.swatch(Swatch::GpuCompute));
+    let wait = color(look.theme.swatch(Swatch::Wait));
+    let answers: Vec<WhatIf> =
+        (0..=most).map(|n| rates.what_if(n, question.cores, question.cached)).collect();
+    let bar = |w: &WhatIf, value: f64, fill: egui::Color32| {
+        let fill = if w.workers == asked { fill } else { mix(look.panel, fill, 0.55) };
+        Bar::new(f64::from(w.workers), value / 1e6).width(0.8).fill(fill)
+    };
+    let work = |w: &WhatIf| bar(w, w.step - w.wait, compute);
+    let lost = |w: &WhatIf| bar(w, w.wait, wait);
+    let first = BarChart::new("without waiting", answers.iter().map(work).collect()).color(compute);
+    let second = BarChart::new("waiting", answers.iter().map(lost).collect())
+        .color(wait)
+        .stack_on(&[&first]);
+    let plot = Plot::new("what-if chart")
+        .height(140.0)
+        .width(ui.available_width().min(560.0))
+        .show_grid([false, true])
+        .allow_zoom(false)
+        .allow_drag(false)
+        .allow_scroll(false)
+        .allow_boxed_zoom(false)
+        .show_background(false)
+        .include_y(0.0)
+        .set_margin_fraction(vec2(0.01, 0.05))
+        .x_axis_label("workers")
+        .y_axis_formatter(|mark, _| format!("{} ms", mark.value))
+        .show(ui, |plot| {
+            plot.bar_chart(first);
+            plot.bar_chart(second);
+        });
+    plot.response.widget_info(|| {
+        let text = "Step time by number of workers";
+        egui::WidgetInfo::labeled(egui::accesskit::Role::Image, true, text)
+    });
+}
+
+fn notes_ui(ui: &mut Ui, doc: &Document, rates: &Rates, look: &Look) {
+    let costs = &rates.costs;
+    let mut lines = vec![format!(
+        "Measured per batch: {} without waiting, {} loading ({} of it reading), {} hand-over.",
+        ns(costs.compute),
+        ns(costs.load),
+        ns(costs.read),
+        ns(costs.handover)
+    )];
+    if let (Some(needed), Some(recommended)) = (rates.needed_workers, rates.recommended_workers) {
+        lines.push(format!(
+            "Loading keeps up with {needed} workers; {recommended} leave a quarter to spare."
+        ));
+    }
+    if !rates.handover_known {
+        lines.push("The hand-over cost is unknown here (the loop does not wait, or no workers were recorded): a best case.".to_owned());
+    }
+    if !rates.samples_known {
+        lines.push("The batch size is not recorded: rates are in batches.".to_owned());
+    }
+    if rates.profiled {
+        lines.push("Profiled speed is not training speed.".to_owned());
+    }
+    if doc.analysis.ranks().len() > 1 {
+        let rank = doc.scope.unwrap_or(0);
+        lines.push(format!("For rank {}.", doc.analysis.ranks()[rank].rank));
+    }
+    lines.push(LIMITS.to_owned());
+    for line in lines {
+        ui.label(RichText::new(line).small().color(look.weak));
+    }
+}

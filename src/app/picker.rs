@@ -1,0 +1,144 @@
+//! File dialogs of the platform, each on a thread of its own: they block whoever calls them.
+
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
+use std::time::{Duration, Instant};
+
+use rfd::{AsyncFileDialog, FileHandle};
+
+/// Nobody closes a dialog faster: there was none.
+const TOO_FAST: Duration = Duration::from_millis(300);
+
+/// What came of a dialog.
+pub enum Picked {
+    /// Files or a folder to open.
+    Open(Vec<PathBuf>),
+    /// This file was written.
+    Written(PathBuf),
+    /// Something could not be written: what, and why.
+    Failed(String, String),
+    /// The user closed the dialog.
+    Nothing,
+    /// This system has no file dialog.
+    NoDialog,
+}
+
+/// What a dialog is for.
+pub enum Ask {
+    /// Choose files.
+    Files,
+    /// Choose a folder.
+    Folder,
+    /// Choose where to write: suggested name, then the bytes, made on the dialog's thread.
+    Save(String, Make),
+    /// Write to a file without asking.
+    Write(PathBuf, Make),
+}
+
+/// Makes the bytes of a file, on the dialog's thread; or says why it cannot.
+pub type Make = Box<dyn FnOnce() -> Result<Vec<u8>, String> + Send>;
+
+/// A dialog that is open.
+pub struct Picker {
+    picked: Receiver<Picked>,
+}
+
+impl Picker {
+    /// Opens a dialog. `wake` is called when it is closed.
+    #[must_use]
+    pub fn open(ask: Ask, wake: impl Fn() + Send + 'static) -> Option<Self> {
+        let (send, picked) = sync_channel(1);
+        let thread = std::thread::Builder::new().name("stallscope-files".to_owned());
+        let spawned = thread.spawn(move || {
+            // The window may be gone by the time that somebody chose.
+            let _ = send.send(ask.run());
+            wake();
+        });
+        spawned.is_ok().then_some(Self { picked })
+    }
+
+    /// What was chosen, once something was.
+    #[must_use]
+    pub fn poll(&self) -> Option<Picked> {
+        match self.picked.try_recv() {
+            Ok(picked) => Some(picked),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => Some(Picked::Nothing),
+        }
+    }
+}
+
+impl Ask {
+    fn run(self) -> Picked {
+        let asked = Instant::now();
+        let nothing = || {
+            if asked.elapsed() < TOO_FAST { Picked::NoDialog } else { Picked::Nothing }
+        };
+        let path = |h: FileHandle| h.path().to_owned();
+        match self {
+            Self::Files => {
+                let dialog = AsyncFileDialog::new()
+                    .set_title("Open trace")
+                    .add_filter("Traces", &["json", "gz", "pfw", "sqlite", "zip", "tar"])
+                    .add_filter("All files", &["*"])
+                    .pick_files();
+                match wait_for(dialog) {
+                    Some(files) if !files.is_empty() => {
+                        Picked::Open(files.into_iter().map(path).collect())
+                    }
+                    _ => nothing(),
+                }
+            }
+            Self::Folder => {
+                let dialog = AsyncFileDialog::new().set_title("Open folder as one trace");
+                match wait_for(dialog.pick_folder()) {
+                    Some(folder) => Picked::Open(vec![path(folder)]),
+                    None => nothing(),
+                }
+            }
+            Self::Save(name, make) => {
+                let dialog = AsyncFileDialog::new().set_file_name(&name).save_file();
+                match wait_for(dialog) {
+                    Some(file) => write(&path(file), make()),
+                    None => nothing(),
+                }
+            }
+            Self::Write(file, make) => write(&file, make()),
+        }
+    }
+}
+
+fn write(path: &Path, bytes: Result<Vec<u8>, String>) -> Picked {
+    let written = bytes.and_then(|b| std::fs::write(path, b).map_err(|e| e.to_string()));
+    match written {
+        Ok(()) => Picked::Written(path.to_owned()),
+        Err(why) => Picked::Failed(format!("{} could not be written.", path.display()), why),
+    }
+}
+
+/// Wakes a parked thread.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Runs a future on this thread until it is done.
+fn wait_for<T>(future: impl Future<Output = T>) -> T {
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(value) => return value,
+            Poll::Pending => std::thread::park(),
+        }
+    }
+}

@@ -1,0 +1,409 @@
+//! What the window remembers between runs: one versioned JSON file in the platform's configuration folder.
+//!
+//! Nothing is written beside a trace. A file of an unknown version is left alone: neither read nor overwritten.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// Version of the file.
+const VERSION: u32 = 1;
+/// Traces whose views are kept.
+const MAX_TRACES: usize = 50;
+/// Files in the Recent list.
+pub const MAX_RECENT: usize = 8;
+/// Bytes of a file that make its key, together with its size.
+const KEY_BYTES: u64 = 64 << 10;
+
+/// Light, dark or as the system has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ThemeChoice {
+    /// As the system has it; dark where it does not say.
+    #[default]
+    System,
+    /// Light.
+    Light,
+    /// Dark.
+    Dark,
+}
+
+/// Options of the last PNG export.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ExportChoice {
+    /// Width in points.
+    pub width: u32,
+    /// Pixels per point, 1–3.
+    pub scale: u32,
+    /// Dark instead of light.
+    pub dark: bool,
+    /// Time ruler and steps.
+    pub ruler: bool,
+    /// Lane names.
+    pub names: bool,
+    /// Overlap band.
+    pub band: bool,
+    /// Legend.
+    pub legend: bool,
+    /// Title line.
+    pub title: bool,
+}
+
+impl Default for ExportChoice {
+    fn default() -> Self {
+        Self {
+            width: 1920,
+            scale: 1,
+            dark: false,
+            ruler: true,
+            names: true,
+            band: true,
+            legend: true,
+            title: true,
+        }
+    }
+}
+
+/// What is remembered of one trace.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TraceMemory {
+    /// Size and hash of its content.
+    pub key: String,
+    /// Visible window, ns.
+    pub view: Option<(i64, i64)>,
+    /// Selected range, ns.
+    pub range: Option<(i64, i64)>,
+    /// Open tab, by its name.
+    pub tab: Option<String>,
+    /// Keys of pinned lanes.
+    pub pinned: Vec<String>,
+    /// Keys of hidden lanes.
+    pub hidden: Vec<String>,
+    /// Names of groups whose openness differs from the default.
+    pub toggled: Vec<String>,
+}
+
+/// The remembered state of the window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    /// Version of the file.
+    pub version: u32,
+    /// Theme.
+    pub theme: ThemeChoice,
+    /// Scale of the window in percent.
+    pub ui_percent: u32,
+    /// Width of the lane tree, points.
+    pub tree_width: f32,
+    /// Height of the details panel, points.
+    pub details_height: f32,
+    /// Whether the details panel shows.
+    pub details_open: bool,
+    /// No animated moves.
+    pub reduce_motion: bool,
+    /// Shade spans of a layer by name.
+    pub colour_by_name: bool,
+    /// Columns behind exposed waits.
+    pub exposed_columns: bool,
+    /// Newest first. One entry may be several files opened together.
+    pub recent: Vec<Vec<PathBuf>>,
+    /// Last PNG options.
+    pub export: ExportChoice,
+    /// Hints that need not be shown again.
+    pub hints_seen: Vec<String>,
+    /// Newest first.
+    pub traces: Vec<TraceMemory>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            version: VERSION,
+            theme: ThemeChoice::System,
+            ui_percent: 100,
+            tree_width: 232.0,
+            details_height: 278.0,
+            details_open: true,
+            reduce_motion: false,
+            colour_by_name: false,
+            exposed_columns: true,
+            recent: Vec::new(),
+            export: ExportChoice::default(),
+            hints_seen: Vec::new(),
+            traces: Vec::new(),
+        }
+    }
+}
+
+impl Settings {
+    /// Puts files on top of the recent list.
+    pub fn add_recent(&mut self, paths: &[PathBuf]) {
+        self.recent.retain(|p| p != paths);
+        self.recent.insert(0, paths.to_vec());
+        self.recent.truncate(MAX_RECENT);
+    }
+
+    /// What is remembered of a trace.
+    #[must_use]
+    pub fn trace(&self, key: &str) -> Option<&TraceMemory> {
+        self.traces.iter().find(|t| t.key == key)
+    }
+
+    /// Remembers a trace as the newest.
+    pub fn remember(&mut self, memory: TraceMemory) {
+        self.traces.retain(|t| t.key != memory.key);
+        self.traces.insert(0, memory);
+        self.traces.truncate(MAX_TRACES);
+    }
+
+    /// True until a hint was marked as seen.
+    #[must_use]
+    pub fn wants_hint(&self, hint: &str) -> bool {
+        !self.hints_seen.iter().any(|h| h == hint)
+    }
+
+    /// Marks a hint as seen.
+    pub fn saw_hint(&mut self, hint: &str) {
+        if self.wants_hint(hint) {
+            self.hints_seen.push(hint.to_owned());
+        }
+    }
+
+    /// Sizes and scales that a hand-edited file may have out of range.
+    fn clamp(&mut self) {
+        let or = |v: f32, default: f32| if v.is_finite() { v } else { default };
+        self.ui_percent = self.ui_percent.clamp(50, 300);
+        self.tree_width = or(self.tree_width, 232.0).clamp(140.0, 420.0);
+        self.details_height = or(self.details_height, 278.0).clamp(80.0, 2_000.0);
+        self.export.width = self.export.width.clamp(640, 16_384);
+        self.export.scale = self.export.scale.clamp(1, 3);
+        self.recent.retain(|p| !p.is_empty());
+        self.recent.truncate(MAX_RECENT);
+        self.traces.truncate(MAX_TRACES);
+    }
+}
+
+/// Where settings are kept.
+#[derive(Clone, Debug, Default)]
+pub struct Store {
+    /// `None` keeps nothing: no folder is known, or the file belongs to another version.
+    file: Option<PathBuf>,
+}
+
+impl Store {
+    /// The platform's place, or the folder in `STALLSCOPE_CONFIG_DIR`.
+    #[must_use]
+    pub fn platform() -> Self {
+        config_dir().map_or_else(Self::default, |dir| Self::in_dir(&dir))
+    }
+
+    /// A store in a given folder.
+    #[must_use]
+    pub fn in_dir(dir: &Path) -> Self {
+        Self {
+            file: Some(dir.join("window.json")),
+        }
+    }
+
+    /// A store that keeps nothing.
+    #[must_use]
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    /// Reads the settings; defaults where there are none, or none that can be understood.
+    pub fn load(&mut self) -> Settings {
+        let Some(text) = self.file.as_ref().and_then(|f| fs::read(f).ok()) else {
+            return Settings::default();
+        };
+        let version = serde_json::from_slice::<serde_json::Value>(&text)
+            .ok()
+            .and_then(|v| v.get("version")?.as_u64());
+        match version {
+            Some(v) if v == u64::from(VERSION) => {
+                let mut settings: Settings = serde_json::from_slice(&text).unwrap_or_default();
+                settings.clamp();
+                settings
+            }
+            Some(_other) => {
+                self.file = None;
+                Settings::default()
+            }
+            None => Settings::default(),
+        }
+    }
+
+    /// Writes the settings in a thread of its own, through a temporary file, so that a crash leaves the old ones.
+    pub fn save(&self, settings: &Settings) -> Option<std::thread::JoinHandle<()>> {
+        let file = self.file.clone()?;
+        let text = serde_json::to_vec_pretty(settings).ok()?;
+        let thread = std::thread::Builder::new().name("stallscope-settings".to_owned());
+        // Settings that cannot be written are lost, which is no reason to disturb anybody.
+        thread
+            .spawn(move || {
+                let _ = write(&file, &text);
+            })
+            .ok()
+    }
+}
+
+fn write(file: &Path, text: &[u8]) -> std::io::Result<()> {
+    if let Some(dir) = file.parent() {
+        fs::create_dir_all(dir)?;
+    }
+    let temporary = file.with_extension(format!("json.{}", std::process::id()));
+    fs::write(&temporary, text)?;
+    fs::rename(&temporary, file)
+}
+
+/// `$STALLSCOPE_CONFIG_DIR`, or the platform's folder for configuration plus `stallscope`.
+fn config_dir() -> Option<PathBuf> {
+    let var = |name: &str| {
+        let value = std::env::var_os(name).filter(|v| !v.is_empty())?;
+        Some(PathBuf::from(value))
+    };
+    if let Some(own) = var("STALLSCOPE_CONFIG_DIR") {
+        return Some(own);
+    }
+    let base = if cfg!(target_os = "windows") {
+        var("APPDATA")?
+    } else if cfg!(target_os = "macos") {
+        var("HOME")?.join("Library/Application Support")
+    } else {
+        var("XDG_CONFIG_HOME").or_else(|| Some(var("HOME")?.join(".config")))?
+    };
+    Some(base.join("stallscope"))
+}
+
+/// The key of what was opened: number of bytes and a hash of the first 64 KiB, over all paths; for a folder, of the
+/// names and sizes in it.
+#[must_use]
+pub fn content_key(paths: &[PathBuf]) -> String {
+    let mut hash = Fnv::default();
+    let mut size = 0_u64;
+    for path in paths {
+        let Ok(meta) = fs::metadata(path) else {
+            continue;
+        };
+        if meta.is_dir() {
+            let mut entries: Vec<_> = fs::read_dir(path)
+                .into_iter()
+                .flatten()
+                .flatten()
+                .map(|e| (e.file_name(), e.metadata().map_or(0, |m| m.len())))
+                .collect();
+            entries.sort();
+            for (name, len) in entries {
+                hash.add(name.as_encoded_bytes());
+                size += len;
+            }
+        } else {
+            size += meta.len();
+            let mut head = Vec::new();
+            if let Ok(file) = fs::File::open(path) {
+                // What cannot be read does not enter the key.
+                let _ = file.take(KEY_BYTES).read_to_end(&mut head);
+            }
+            hash.add(&head);
+        }
+    }
+    format!("{size}-{:016x}", hash.0)
+}
+
+/// FNV-1a: the same on every platform and in every version, unlike the standard library's hasher.
+struct Fnv(u64);
+
+impl Default for Fnv {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fnv {
+    fn add(&mut self, bytes: &[u8]) {
+        for &b in bytes {
+            self.0 = (self.0 ^ u64::from(b)).wrapping_mul(0x100_0000_01b3);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn temp(name: &str) -> PathBuf {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("target/tmp/settings")
+            .join(name);
+        let _ = fs::remove_dir_all(&dir);
+        fs::create_dir_all(&dir).expect("a folder");
+        dir
+    }
+
+    #[test]
+    fn settings_survive_and_stay_in_range() {
+        let dir = temp("survive");
+        let mut store = Store::in_dir(&dir);
+        let mut settings = store.load();
+        assert_eq!(settings, Settings::default());
+        settings.add_recent(&[PathBuf::from("a.json")]);
+        settings.add_recent(&[PathBuf::from("b.json")]);
+        settings.add_recent(&[PathBuf::from("a.json")]);
+        settings.ui_percent = 100_000;
+        settings.saw_hint("zoom");
+        settings.remember(TraceMemory {
+            key: "k".to_owned(),
+            view: Some((1, i64::MAX)),
+            ..TraceMemory::default()
+        });
+        store.save(&settings).expect("a thread").join().expect("no panic");
+        let read = store.load();
+        assert_eq!(read.ui_percent, 300);
+        assert_eq!(read.recent, [[PathBuf::from("a.json")], [PathBuf::from("b.json")]]);
+        assert_eq!(read.trace("k").and_then(|t| t.view), Some((1, i64::MAX)));
+        assert!(!read.wants_hint("zoom"));
+    }
+
+    #[test]
+    fn unknown_versions_are_neither_read_nor_overwritten() {
+        let dir = temp("version");
+        let file = dir.join("window.json");
+        fs::write(&file, r#"{"version":99,"ui_percent":200,"new":[]}"#).expect("written");
+        let mut store = Store::in_dir(&dir);
+        assert_eq!(store.load(), Settings::default());
+        assert!(store.save(&Settings::default()).is_none());
+        let text = fs::read_to_string(&file).expect("still there");
+        assert!(text.contains("99"));
+        fs::write(&file, b"\xff{not json").expect("written");
+        assert_eq!(Store::in_dir(&dir).load(), Settings::default());
+    }
+
+    #[test]
+    fn keys_follow_the_content_and_not_the_name() {
+        let dir = temp("key");
+        for (name, text) in [("a", "same"), ("b", "same"), ("c", "other")] {
+            fs::write(dir.join(name), text).expect("written");
+        }
+        let key = |name: &str| content_key(&[dir.join(name)]);
+        assert_eq!(key("a"), key("b"));
+        assert_ne!(key("a"), key("c"));
+        assert!(content_key(&[dir]).starts_with("13-"));
+    }
+
+    #[test]
+    fn only_the_newest_traces_are_remembered() {
+        let mut settings = Settings::default();
+        for i in 0..60 {
+            settings.remember(TraceMemory {
+                key: i.to_string(),
+                ..TraceMemory::default()
+            });
+        }
+        assert_eq!(settings.traces.len(), MAX_TRACES);
+        assert!(settings.trace("59").is_some() && settings.trace("9").is_none());
+    }
+}

@@ -1,0 +1,502 @@
+//! Sortable tables: any number of rows, only the visible ones are drawn. One unit per column, numbers right-aligned.
+//!
+//! Knows cells and columns, not what they mean.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use egui::accesskit::Role;
+use egui::{Align2, Color32, FontId, Rect, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+
+use crate::time::{Unit, format_count};
+
+/// Height of a row.
+pub const ROW: f32 = 22.0;
+/// Inner margin of a cell.
+const PAD: f32 = 8.0;
+
+/// One cell.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell<'a> {
+    /// Text, left-aligned.
+    Text(Cow<'a, str>),
+    /// A length or time, ns.
+    Ns(i64),
+    /// A number of things.
+    Count(u64),
+    /// A share of one, shown in percent.
+    Share(f64),
+    /// A plain number with this many decimals.
+    Number(f64, usize),
+    /// Not known or not applicable.
+    None,
+}
+
+impl<'a> Cell<'a> {
+    /// A text cell.
+    pub fn text(text: impl Into<Cow<'a, str>>) -> Self {
+        Self::Text(text.into())
+    }
+
+    /// A cell that may be unknown.
+    pub fn ns(value: Option<i64>) -> Self {
+        value.map_or(Self::None, Self::Ns)
+    }
+
+    /// `part` of `whole`; unknown where there is no whole.
+    pub fn share_of(part: i64, whole: i64) -> Self {
+        if whole <= 0 {
+            return Self::None;
+        }
+        Self::Share(part as f64 / whole as f64)
+    }
+
+    /// What the table shows, in the column's unit.
+    #[must_use]
+    pub fn shown(&self, unit: Unit) -> String {
+        match self {
+            Self::Text(t) => t.to_string(),
+            Self::Ns(ns) => {
+                let decimals = if unit == Unit::Ns { 0 } else { 3 };
+                format!("{} {}", unit.format(*ns, decimals), unit.symbol())
+            }
+            Self::Count(n) => format_count(*n),
+            Self::Share(s) => percent(*s),
+            Self::Number(x, decimals) => format!("{x:.decimals$}"),
+            Self::None => "–".to_owned(),
+        }
+    }
+
+    /// For spreadsheets: no grouping, times in milliseconds to the nanosecond, shares in percent.
+    #[must_use]
+    pub fn plain(&self) -> String {
+        match self {
+            Self::Text(t) => t.replace(['\t', '\n', '\r'], " "),
+            Self::Ns(ns) => Unit::Ms.format(*ns, 6).replace(',', ""),
+            Self::Count(n) => n.to_string(),
+            Self::Share(s) => format!("{:.3}", s * 100.0),
+            Self::Number(x, decimals) => format!("{x:.decimals$}"),
+            Self::None => String::new(),
+        }
+    }
+
+    fn compare(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::None, Self::None) => Ordering::Equal,
+            (Self::None, _) => Ordering::Greater,
+            (_, Self::None) => Ordering::Less,
+            (Self::Text(a), Self::Text(b)) => natural(a, b),
+            (Self::Ns(a), Self::Ns(b)) => a.cmp(b),
+            (Self::Count(a), Self::Count(b)) => a.cmp(b),
+            (Self::Share(a), Self::Share(b)) | (Self::Number(a, _), Self::Number(b, _)) => {
+                a.total_cmp(b)
+            }
+            _ => Ordering::Equal,
+        }
+    }
+}
+
+/// A share of one as text: `39.1 %`.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// Numbers inside texts compare as numbers: step 9 before step 10.
+fn natural(a: &str, b: &str) -> Ordering {
+    let number = |s: &str| {
+        let digits: String = s
+            .chars()
+            .skip_while(|c| !c.is_ascii_digit())
+            .take_while(char::is_ascii_digit)
+            .collect();
+        digits.parse::<u64>().ok()
+    };
+    let stem = |s: &str| s.chars().take_while(|c| !c.is_ascii_digit()).collect::<String>();
+    match (number(a), number(b)) {
+        (Some(x), Some(y)) if stem(a) == stem(b) => x.cmp(&y).then_with(|| a.cmp(b)),
+        _ => a.cmp(b),
+    }
+}
+
+/// A column.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Heading.
+    pub title: Cow<'static, str>,
+    /// Explanation on hover.
+    pub tip: Cow<'static, str>,
+    /// Width in points.
+    pub width: f32,
+    /// Right-aligned.
+    pub numeric: bool,
+}
+
+impl Column {
+    /// A text column.
+    #[must_use]
+    pub fn text(title: &'static str, width: f32, tip: &'static str) -> Self {
+        Self {
+            title: title.into(),
+            tip: tip.into(),
+            width,
+            numeric: false,
+        }
+    }
+
+    /// A column of numbers.
+    #[must_use]
+    pub fn number(title: &'static str, width: f32, tip: &'static str) -> Self {
+        Self {
+            numeric: true,
+            ..Self::text(title, width, tip)
+        }
+    }
+}
+
+/// The little square in front of a row.
+#[derive(Clone, Copy, Debug)]
+pub struct Swatch {
+    /// Fill.
+    pub fill: Color32,
+    /// Diagonal lines over it.
+    pub hatch: Option<Color32>,
+}
+
+/// What a table shows.
+pub trait Table {
+    /// Columns, left to right.
+    fn columns(&self) -> &[Column];
+    /// Number of rows.
+    fn rows(&self) -> usize;
+    /// One cell.
+    fn cell(&self, row: usize, column: usize) -> Cell<'_>;
+    /// Colour of a row.
+    fn swatch(&self, _row: usize) -> Option<Swatch> {
+        None
+    }
+    /// Whether a row is the selected one.
+    fn is_selected(&self, _row: usize) -> bool {
+        false
+    }
+    /// Whether rows can be clicked.
+    fn clickable(&self) -> bool {
+        true
+    }
+}
+
+/// Order and units of a table; kept between frames.
+#[derive(Clone, Debug, Default)]
+pub struct TableState {
+    /// Column and whether descending; `None` = as given.
+    pub sort: Option<(usize, bool)>,
+    order: Vec<u32>,
+    units: Vec<Unit>,
+    stamp: Option<(u64, usize, Option<(usize, bool)>)>,
+}
+
+impl TableState {
+    /// A table that starts sorted by a column, largest first.
+    #[must_use]
+    pub fn descending(column: usize) -> Self {
+        Self {
+            sort: Some((column, true)),
+            ..Self::default()
+        }
+    }
+
+    /// Sorts again when the data (by their `stamp`), their number or the sort column changed.
+    fn refresh(&mut self, table: &dyn Table, stamp: u64) {
+        let now = Some((stamp, table.rows(), self.sort));
+        if self.stamp == now {
+            return;
+        }
+        self.stamp = now;
+        let rows = u32::try_from(table.rows()).unwrap_or(u32::MAX);
+        self.order = (0..rows).collect();
+        if let Some((column, descending)) = self.sort {
+            let cells: Vec<Cell<'_>> = (0..table.rows()).map(|r| table.cell(r, column)).collect();
+            self.order.sort_by(|&a, &b| {
+                let (a, b) = (&cells[a as usize], &cells[b as usize]);
+                let unknown = matches!(a, Cell::None) || matches!(b, Cell::None);
+                let order = a.compare(b);
+                if descending && !unknown { order.reverse() } else { order }
+            });
+        }
+        self.units = (0..table.columns().len())
+            .map(|column| {
+                let largest = (0..table.rows())
+                    .filter_map(|row| match table.cell(row, column) {
+                        Cell::Ns(ns) => Some(ns.saturating_abs()),
+                        _ => None,
+                    })
+                    .max();
+                column_unit(largest.unwrap_or(0))
+            })
+            .collect();
+    }
+}
+
+/// Seconds only from 100 s on: milliseconds keep their microseconds until then.
+fn column_unit(largest: i64) -> Unit {
+    match largest {
+        0..1_000 => Unit::Ns,
+        1_000..1_000_000 => Unit::Us,
+        1_000_000..100_000_000_000 => Unit::Ms,
+        _ => Unit::S,
+    }
+}
+
+/// Draws a table; returns the row that was clicked. `stamp` changes whenever the data does.
+pub fn table_ui(
+    ui: &mut Ui,
+    name: &str,
+    table: &dyn Table,
+    state: &mut TableState,
+    stamp: u64,
+) -> Option<usize> {
+    state.refresh(table, stamp);
+    let spare = ui.available_width() - table.columns().iter().map(|c| c.width).sum::<f32>();
+    // The first column takes what is left, up to a width at which the eye loses the row.
+    let first = spare.clamp(0.0, 220.0);
+    let edges: Vec<(f32, f32)> = table
+        .columns()
+        .iter()
+        .enumerate()
+        .scan(0.0, |x, (i, c)| {
+            let left = *x;
+            *x += c.width + if i == 0 { first } else { 0.0 };
+            Some((left, *x))
+        })
+        .collect();
+    let width = edges.last().map_or(0.0, |e| e.1);
+    let mut clicked = None;
+    egui::ScrollArea::horizontal()
+        .id_salt((name, "x"))
+        .auto_shrink([false, false])
+        .show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 0.0;
+            header_ui(ui, table, state, &edges, width.max(ui.available_width()));
+            egui::ScrollArea::vertical()
+                .id_salt((name, "y"))
+                .auto_shrink([false, false])
+                .show_rows(ui, ROW, state.order.len(), |ui, visible| {
+                    let full = width.max(ui.available_width());
+                    for place in visible {
+                        let row = state.order[place] as usize;
+                        if row_ui(ui, table, state, row, place, &edges, full) {
+                            clicked = Some(row);
+                        }
+                    }
+                });
+        });
+    clicked
+}
+
+fn header_ui(ui: &mut Ui, table: &dyn Table, state: &mut TableState, edges: &[(f32, f32)], width: f32) {
+    let (rect, _) = ui.allocate_exact_size(vec2(width, ROW), Sense::hover());
+    let font = FontId::proportional(11.5);
+    for (i, column) in table.columns().iter().enumerate() {
+        let cell = cell_rect(rect, edges[i]);
+        let id = ui.scope_id().with(("head", i));
+        let response = ui.interact(cell, id, Sense::click());
+        response.widget_info(|| {
+            WidgetInfo::labeled(Role::Button, true, format!("Sort by {}", column.title))
+        });
+        let color = if response.hovered() || response.has_focus() {
+            ui.visuals().strong_text_color()
+        } else {
+            ui.visuals().weak_text_color()
+        };
+        let arrow = match state.sort {
+            Some((c, true)) if c == i => " ⏷",
+            Some((c, false)) if c == i => " ⏶",
+            _ => "",
+        };
+        let text = format!("{}{arrow}", column.title);
+        draw_text(ui, cell, column.numeric, &text, font.clone(), color);
+        if response.clicked() {
+            state.sort = match state.sort {
+                Some((c, d)) if c == i => Some((i, !d)),
+                _ => Some((i, column.numeric)),
+            };
+        }
+        if !column.tip.is_empty() {
+            response.on_hover_text(column.tip.as_ref());
+        }
+    }
+}
+
+fn row_ui(
+    ui: &mut Ui,
+    table: &dyn Table,
+    state: &TableState,
+    row: usize,
+    place: usize,
+    edges: &[(f32, f32)],
+    width: f32,
+) -> bool {
+    let sense = if table.clickable() { Sense::click() } else { Sense::hover() };
+    let (rect, _) = ui.allocate_exact_size(vec2(width, ROW), Sense::hover());
+    let response = ui.interact(rect, ui.scope_id().with(("row", row)), sense);
+    let visuals = ui.visuals();
+    let fill = if table.is_selected(row) {
+        visuals.selection.bg_fill.gamma_multiply(0.6)
+    } else if response.hovered() && table.clickable() {
+        visuals.widgets.hovered.weak_bg_fill
+    } else if place.is_multiple_of(2) {
+        visuals.faint_bg_color
+    } else {
+        Color32::TRANSPARENT
+    };
+    ui.painter().rect_filled(rect, 2.0, fill);
+    if response.has_focus() {
+        let stroke = Stroke::new(1.0, visuals.selection.stroke.color);
+        ui.painter().rect_stroke(rect, 2.0, stroke, egui::StrokeKind::Inside);
+    }
+    let color = visuals.text_color();
+    let weak = visuals.weak_text_color();
+    for (i, column) in table.columns().iter().enumerate() {
+        let mut cell = cell_rect(rect, edges[i]);
+        if i == 0 && let Some(swatch) = table.swatch(row) {
+            draw_swatch(ui, pos2(cell.left() + PAD, cell.center().y - 5.0), swatch);
+            cell.min.x += 18.0;
+        }
+        let value = table.cell(row, i);
+        let color = if value == Cell::None { weak } else { color };
+        let shown = value.shown(state.units[i]);
+        draw_text(ui, cell, column.numeric, &shown, FontId::proportional(12.5), color);
+    }
+    response.widget_info(|| {
+        let cells: Vec<String> = table
+            .columns()
+            .iter()
+            .enumerate()
+            .map(|(i, c)| format!("{} {}", c.title, table.cell(row, i).shown(state.units[i])))
+            .collect();
+        let role = if table.clickable() { Role::Button } else { Role::Label };
+        WidgetInfo::labeled(role, true, cells.join(", "))
+    });
+    response.clicked()
+}
+
+/// A 10 px square with the cue of its layer.
+pub fn draw_swatch(ui: &Ui, at: egui::Pos2, swatch: Swatch) {
+    let rect = Rect::from_min_size(at, vec2(10.0, 10.0));
+    ui.painter().rect_filled(rect, 2.0, swatch.fill);
+    if let Some(color) = swatch.hatch {
+        let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
+        for i in 0..4 {
+            let x = rect.left() - 6.0 + 5.0 * i as f32;
+            let line = [pos2(x, rect.bottom()), pos2(x + 10.0, rect.top())];
+            painter.line_segment(line, Stroke::new(1.5, color));
+        }
+    }
+}
+
+fn cell_rect(row: Rect, (left, right): (f32, f32)) -> Rect {
+    Rect::from_x_y_ranges(row.left() + left..=row.left() + right, row.y_range())
+}
+
+/// Text inside a cell, cut with an ellipsis where it is too long.
+fn draw_text(ui: &Ui, cell: Rect, right: bool, text: &str, font: FontId, color: Color32) {
+    let mut job = egui::text::LayoutJob::simple_singleline(text.to_owned(), font, color);
+    job.wrap = egui::text::TextWrapping::truncate_at_width((cell.width() - 2.0 * PAD).max(0.0));
+    let galley = ui.painter().layout_job(job);
+    let (anchor, x) = if right {
+        (Align2::RIGHT_CENTER, cell.right() - PAD)
+    } else {
+        (Align2::LEFT_CENTER, cell.left() + PAD)
+    };
+    let at = anchor.anchor_size(pos2(x, cell.center().y), galley.size());
+    ui.painter().galley(at.min, galley, color);
+}
+
+/// The table as text for spreadsheets, in the shown order, cells divided by `divider`.
+#[must_use]
+pub fn to_text(table: &dyn Table, state: &mut TableState, stamp: u64, divider: char) -> String {
+    state.refresh(table, stamp);
+    let quote = |s: String| {
+        if divider == ',' && s.contains([',', '"']) {
+            format!("\"{}\"", s.replace('"', "\"\""))
+        } else {
+            s
+        }
+    };
+    let mut out = String::new();
+    let columns = table.columns();
+    for (i, column) in columns.iter().enumerate() {
+        let unit = (0..table.rows()).find_map(|r| match table.cell(r, i) {
+            Cell::Ns(_) => Some(" (ms)"),
+            Cell::Share(_) if !column.title.contains('%') => Some(" (%)"),
+            _ => None,
+        });
+        out.push_str(&quote(format!("{}{}", column.title, unit.unwrap_or(""))));
+        out.push(if i + 1 < columns.len() { divider } else { '\n' });
+    }
+    for &row in &state.order {
+        for i in 0..columns.len() {
+            out.push_str(&quote(table.cell(row as usize, i).plain()));
+            out.push(if i + 1 < columns.len() { divider } else { '\n' });
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Demo(Vec<Column>, Vec<(&'static str, Option<i64>)>);
+
+    impl Table for Demo {
+        fn columns(&self) -> &[Column] {
+            &self.0
+        }
+        fn rows(&self) -> usize {
+            self.1.len()
+        }
+        fn cell(&self, row: usize, column: usize) -> Cell<'_> {
+            let (name, ns) = self.1[row];
+            if column == 0 { Cell::text(name) } else { Cell::ns(ns) }
+        }
+    }
+
+    fn demo() -> Demo {
+        Demo(
+            vec![Column::text("Step", 80.0, ""), Column::number("Wait", 80.0, "")],
+            vec![
+                ("step 10", Some(1_500)),
+                ("step 9", None),
+                ("step 2, b", Some(2_000_000_001)),
+            ],
+        )
+    }
+
+    #[test]
+    fn unknown_cells_sort_last_both_ways() {
+        let table = demo();
+        let mut state = TableState::descending(1);
+        state.refresh(&table, 0);
+        assert_eq!(state.order, [2, 0, 1]);
+        state.sort = Some((1, false));
+        state.refresh(&table, 0);
+        assert_eq!(state.order, [0, 2, 1]);
+        state.sort = Some((0, false));
+        state.refresh(&table, 0);
+        assert_eq!(state.order, [2, 1, 0]);
+    }
+
+    #[test]
+    fn a_column_has_one_unit_and_text_is_exact() {
+        let table = demo();
+        let mut state = TableState::default();
+        state.refresh(&table, 0);
+        assert_eq!(table.cell(0, 1).shown(state.units[1]), "0.002 ms");
+        assert_eq!(
+            to_text(&table, &mut state, 0, ','),
+            "Step,Wait (ms)\nstep 10,0.001500\nstep 9,\n\"step 2, b\",2000.000001\n"
+        );
+        assert!(to_text(&table, &mut state, 0, '\t').contains("step 9\t\n"));
+    }
+}

@@ -1,0 +1,181 @@
+//! The top line: open, history, search, exposed waits, file, export, theme, help.
+
+use egui::{Align, Button, Layout, RichText, Ui, WidgetInfo, accesskit::Role, vec2};
+
+use super::action::{Action, Actions};
+use super::command::Command;
+use super::load::Request;
+use super::state::AppState;
+use super::welcome::recent_text;
+use crate::samples::SAMPLES;
+use crate::time::format_count;
+
+/// Height of the line, points.
+pub const HEIGHT: f32 = 34.0;
+
+/// Draws the line.
+pub fn toolbar_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
+    let wide = ui.available_width() >= 1_240.0;
+    ui.horizontal_centered(|ui| {
+        ui.spacing_mut().item_spacing.x = 2.0;
+        ui.visuals_mut().widgets.inactive.weak_bg_fill = egui::Color32::TRANSPARENT;
+        files_ui(ui, state, actions);
+        if state.doc.is_none() {
+            right_ui(ui, state, actions, wide);
+            return;
+        }
+        divider(ui);
+        history_ui(ui, state, actions, wide);
+        divider(ui);
+        search_ui(ui, state, actions, wide);
+        ui.add_space(6.0);
+        waits_ui(ui, state, actions);
+        right_ui(ui, state, actions, wide);
+    });
+}
+
+fn divider(ui: &mut Ui) {
+    ui.add_space(4.0);
+    ui.add(egui::Separator::default().vertical().shrink(6.0).spacing(8.0));
+}
+
+/// A button that runs a command.
+fn command_button(
+    ui: &mut Ui,
+    state: &AppState,
+    actions: &mut Actions,
+    command: Command,
+    text: &str,
+) {
+    let button = Button::new(text).min_size(vec2(24.0, 24.0));
+    let response = ui.add_enabled(state.can(command), button);
+    let label = command.text();
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, state.can(command), label));
+    let tip = command.hover_text(state.mac);
+    if response.on_hover_text(&tip).on_disabled_hover_text(tip).clicked() {
+        actions.push(Action::Do(command));
+    }
+}
+
+fn files_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
+    command_button(ui, state, actions, Command::Open, "Open…");
+    if !state.settings.recent.is_empty() {
+        ui.menu_button("Recent ⏷", |ui| {
+            ui.set_min_width(280.0);
+            for paths in &state.settings.recent {
+                let (name, place) = recent_text(paths);
+                let missing = state.is_missing(paths);
+                let button = Button::new(name).wrap_mode(egui::TextWrapMode::Truncate);
+                let response = ui.add_enabled(!missing, button);
+                let tip = if missing { format!("missing: {place}") } else { place };
+                if response.on_hover_text(&tip).on_disabled_hover_text(tip).clicked() {
+                    actions.push(open(paths));
+                    ui.close();
+                }
+            }
+        });
+    }
+    ui.menu_button("Samples ⏷", |ui| {
+        ui.set_min_width(280.0);
+        for (i, sample) in SAMPLES.iter().enumerate() {
+            if ui.button(sample.title).on_hover_text(sample.line).clicked() {
+                actions.push(Action::Open(Request {
+                    sample: Some(i),
+                    ..Request::default()
+                }));
+                ui.close();
+            }
+        }
+    });
+}
+
+fn open(paths: &[std::path::PathBuf]) -> Action {
+    Action::Open(Request {
+        paths: paths.to_vec(),
+        ..Request::default()
+    })
+}
+
+fn history_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions, wide: bool) {
+    command_button(ui, state, actions, Command::Back, "◀");
+    command_button(ui, state, actions, Command::Forward, "▶");
+    command_button(ui, state, actions, Command::Fit, "Fit");
+    let text = if wide { "Zoom to selection" } else { "Zoom" };
+    command_button(ui, state, actions, Command::ZoomToSelection, text);
+}
+
+fn search_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions, wide: bool) {
+    let Some(doc) = &mut state.doc else {
+        return;
+    };
+    let mut text = doc.search.text.clone();
+    let edit = egui::TextEdit::singleline(&mut text)
+        .id(search_id())
+        .hint_text("Find spans…  /")
+        .desired_width(if wide { 220.0 } else { 130.0 });
+    let response = ui.add(edit).accessible_name("Find spans");
+    if response.changed() {
+        actions.push(Action::SearchFor(text));
+    }
+    let entered = response.lost_focus() && ui.input(|i| i.key_pressed(egui::Key::Enter));
+    if entered {
+        let back = ui.input(|i| i.modifiers.shift);
+        actions.push(Action::Do(if back { Command::PreviousHit } else { Command::NextHit }));
+        // Enter walks on through the hits.
+        response.request_focus();
+    }
+    response.on_hover_text(Command::Search.tooltip());
+    let status = doc.search.status();
+    if !status.is_empty() {
+        ui.add_space(4.0);
+        ui.label(RichText::new(status).small().color(state.look.weak));
+        if ui.small_button("✕").accessible_name("Clear search").clicked() {
+            actions.push(Action::SearchFor(String::new()));
+        }
+    }
+}
+
+/// The search box, to give it the focus.
+#[must_use]
+pub fn search_id() -> egui::Id {
+    egui::Id::unique("search box")
+}
+
+fn waits_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
+    let Some(doc) = &state.doc else {
+        return;
+    };
+    let text = doc.walk.text();
+    let warn = |t: &str| RichText::new(t).color(state.look.warning);
+    if doc.walk.len() == 0 {
+        ui.label(RichText::new(text).color(state.look.weak)).on_hover_text(doc.walk.why_none());
+        return;
+    }
+    for (command, arrow) in [(Command::PreviousWait, "◂"), (Command::NextWait, "▸")] {
+        if command == Command::NextWait {
+            ui.label(warn(&text)).on_hover_text(doc.walk.share_text());
+        }
+        let button = ui.add(Button::new(warn(arrow)).min_size(vec2(20.0, 24.0)));
+        button.widget_info(|| WidgetInfo::labeled(Role::Button, true, command.text()));
+        if button.on_hover_text(command.hover_text(state.mac)).clicked() {
+            actions.push(Action::Do(command));
+        }
+    }
+}
+
+fn right_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions, wide: bool) {
+    ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+        command_button(ui, state, actions, Command::Help, "?");
+        let theme = if state.look.theme.dark { "☀" } else { "🌙" };
+        command_button(ui, state, actions, Command::ToggleTheme, theme);
+        let Some(doc) = &state.doc else {
+            return;
+        };
+        command_button(ui, state, actions, Command::ExportPng, "Export PNG…");
+        ui.add_space(6.0);
+        let events = format_count(doc.trace.counted_spans());
+        let text = if wide { format!("{} · {events} spans", doc.name) } else { doc.name.clone() };
+        let label = egui::Label::new(RichText::new(text).color(state.look.weak)).truncate();
+        ui.add(label).on_hover_text(doc.about());
+    });
+}

@@ -1,0 +1,126 @@
+//! Walking through the exposed batch waits, one after the other.
+
+use crate::analysis::Analysis;
+use crate::app::table::percent;
+use crate::time::{TimeRange, format_count, format_ns};
+
+/// The exposed waits of a trace and which one is the current.
+#[derive(Clone, Debug, Default)]
+pub struct Walk {
+    /// Indices in [`Analysis::waits`], by start.
+    waits: Vec<usize>,
+    /// Index in `waits`.
+    at: Option<usize>,
+    exposed: i64,
+    extent: i64,
+    has_gpu: bool,
+    all_waits: usize,
+}
+
+impl Walk {
+    /// The exposed waits of a trace.
+    #[must_use]
+    pub fn new(analysis: &Analysis) -> Self {
+        let all = analysis.waits();
+        let mut waits: Vec<usize> = (0..all.len()).filter(|&i| all[i].exposed > 0).collect();
+        waits.sort_by_key(|&i| (all[i].range.start, i));
+        Self {
+            exposed: waits.iter().map(|&i| all[i].exposed).sum(),
+            waits,
+            at: None,
+            extent: analysis.trace().extent().len(),
+            has_gpu: !analysis.gpus().is_empty(),
+            all_waits: all.len(),
+        }
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.waits.len()
+    }
+
+    /// True when there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.waits.is_empty()
+    }
+
+    /// Index in [`Analysis::waits`] of the current one.
+    #[must_use]
+    pub fn current(&self) -> Option<usize> {
+        Some(self.waits[self.at?])
+    }
+
+    /// Its number among the exposed ones, from 1.
+    #[must_use]
+    pub fn position(&self) -> Option<usize> {
+        Some(self.at? + 1)
+    }
+
+    /// Makes a wait the current one; none where it is not exposed.
+    pub fn set(&mut self, wait: usize) {
+        self.at = self.waits.iter().position(|&w| w == wait);
+    }
+
+    /// Forgets the current one.
+    pub fn clear(&mut self) {
+        self.at = None;
+    }
+
+    /// The next or previous one, around the ends; the first one in sight when none is current.
+    pub fn step(&mut self, forward: bool, visible: TimeRange, analysis: &Analysis) -> Option<usize> {
+        let n = self.waits.len();
+        if n == 0 {
+            return None;
+        }
+        let start = |&i: &usize| analysis.waits()[i].range.start;
+        let at = match (self.at, forward) {
+            (Some(i), true) => (i + 1) % n,
+            (Some(i), false) => (i + n - 1) % n,
+            (None, true) => self.waits.partition_point(|w| start(w) < visible.start) % n,
+            (None, false) => (self.waits.partition_point(|w| start(w) < visible.end) + n - 1) % n,
+        };
+        self.at = Some(at);
+        Some(self.waits[at])
+    }
+
+    /// `Exposed wait 3 of 142`.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let n = format_count(self.waits.len() as u64);
+        match (self.at, self.waits.len()) {
+            (_, 0) if !self.has_gpu && self.all_waits > 0 => "Exposed wait: unknown".to_owned(),
+            (_, 0) => "No exposed wait".to_owned(),
+            (Some(i), _) => format!("Exposed wait {} of {n}", format_count(i as u64 + 1)),
+            (None, 1) => "1 exposed wait".to_owned(),
+            (None, _) => format!("{n} exposed waits"),
+        }
+    }
+
+    /// Total and share of the trace.
+    #[must_use]
+    pub fn share_text(&self) -> String {
+        format!(
+            "{} exposed in all, {} of the trace",
+            format_ns(self.exposed),
+            percent(self.share())
+        )
+    }
+
+    /// Exposed time as a share of the trace.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        self.exposed as f64 / self.extent.max(1) as f64
+    }
+
+    /// Why there are none.
+    #[must_use]
+    pub fn why_none(&self) -> &'static str {
+        match (self.has_gpu, self.all_waits) {
+            (_, 0) => "No batch waits were recognised in this trace.",
+            (false, _) => "Without GPU events nobody can tell which part of the waits was exposed.",
+            (true, _) => "The GPU had work during every batch wait.",
+        }
+    }
+}
