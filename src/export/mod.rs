@@ -1,6 +1,7 @@
-//! What leaves the program: pictures (and, beside them, tables and reports).
+//! What leaves the program: pictures, reports, tables.
 
 #[cfg(feature = "png")]
 pub mod png;
 #[cfg(feature = "png")]
 pub mod raster;
+pub mod report;

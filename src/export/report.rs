@@ -1,0 +1,564 @@
+//! The JSON report: every figure of an analysis under a stable path. Times are integer nanoseconds of trace time,
+//! shares are rounded to six decimals, a missing figure is `null`.
+
+use serde_json::{Map, Value, json};
+
+use crate::analysis::{
+    Analysis, ColumnSummary, GapCause, Issue, LayerId, Missing, OwnRule, RankMeans, RateSet, Rates,
+    StepRow, StepSource, Verdict, WINDOW_GROUPS, WindowCell, round6,
+};
+use crate::model::{Clock, LaneKind};
+use crate::time::TimeRange;
+
+/// Version of the report's paths.
+pub const SCHEMA: u32 = 1;
+
+/// Numbers of workers that the what-if table shows.
+const WORKERS: [u32; 8] = [0, 1, 2, 3, 4, 6, 8, 16];
+
+/// What a report holds.
+#[derive(Clone, Debug, Default)]
+pub struct ReportOptions {
+    /// The window; `None` = the whole trace.
+    pub window: Option<TimeRange>,
+    /// Width of fixed windows, ns; `None` = no table of windows.
+    pub grid: Option<i64>,
+    /// Start of the first fixed window, ns; `None` = start of the trace.
+    pub origin: Option<i64>,
+    /// Headings and layers of that table; empty = fetch, load, compute, read, h2d.
+    pub groups: Vec<(String, Vec<LayerId>)>,
+    /// Leaves out lists by span and gap.
+    pub light: bool,
+    /// What happened while the files were read, as the caller prints it.
+    pub notices: Vec<Value>,
+    /// Which launches are a CPU span's own.
+    pub own: OwnRule,
+}
+
+type Object = Map<String, Value>;
+
+/// The report of a window.
+#[must_use]
+pub fn report(analysis: &Analysis, options: &ReportOptions) -> Value {
+    let trace = analysis.trace();
+    let extent = trace.extent();
+    let window = options.window.unwrap_or(extent);
+    let mut gpus = Object::new();
+    for (g, gpu) in analysis.gpus().iter().enumerate() {
+        gpus.insert(
+            gpu.key.clone(),
+            gpu_json(analysis, g, window, options.light),
+        );
+    }
+    let mut ranks = Object::new();
+    for (r, rank) in analysis.ranks().iter().enumerate() {
+        let value = rank_json(analysis, r, window, &gpus);
+        ranks.insert(rank.rank.to_string(), value);
+    }
+    let anomalies: Object = ["negative_dur", "op_before_launch", "two_launches"]
+        .iter()
+        .filter_map(|&k| Some((k.to_owned(), (*trace.anomalies().get(k)?).into())))
+        .collect();
+    let irregular: Object = trace
+        .anomalies()
+        .iter()
+        .filter(|(k, _)| !anomalies.contains_key(**k))
+        .map(|(&k, &n)| (k.to_owned(), n.into()))
+        .collect();
+    let mut out = Object::new();
+    let mut put = |key: &str, value: Value| out.insert(key.to_owned(), value);
+    put("schema", SCHEMA.into());
+    put("sources", sources(analysis));
+    put("notices", options.notices.clone().into());
+    put("window", json!([window.start, window.end]));
+    put("t0", extent.start.into());
+    put("t1", extent.end.into());
+    put("n_spans", trace.counted_spans().into());
+    put("anomalies", anomalies.into());
+    put("irregular", irregular.into());
+    put("gpu", gpus.into());
+    put("ranks", ranks.into());
+    put("rank_table", rank_table(analysis, window));
+    put("overlap", overlap(analysis, window));
+    put("queue", queue(analysis, window));
+    put("launch", launch(analysis, window));
+    put("lanes", lanes(analysis, window));
+    let mut by_span = [Object::new(), Object::new(), Object::new()];
+    if !options.light {
+        by_span = spans(analysis, options);
+    }
+    let [annotations, syncs, backward] = by_span;
+    put("annotations", annotations.into());
+    put("syncs", syncs.into());
+    put("bwd_of", backward.into());
+    if let Some(grid) = options.grid {
+        windows(analysis, options, grid, &mut out);
+    }
+    out.into()
+}
+
+fn share(x: Option<f64>) -> Value {
+    x.map_or(Value::Null, |x| round6(x).into())
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "modelled times far below 2^63 ns"
+)]
+fn whole(x: f64) -> Value {
+    if x.is_finite() {
+        (x.round() as i64).into()
+    } else {
+        Value::Null
+    }
+}
+
+fn sources(analysis: &Analysis) -> Value {
+    let one = |s: &crate::model::Source| {
+        json!({
+            "path": s.path.to_string_lossy(),
+            "tracer": s.tracer.key(),
+            "producer": s.producer,
+            "to_trace_ns": s.to_trace_ns,
+            "shift_ns": s.shift_ns,
+            "unix_zero_ns": match s.clock { Clock::Unix { zero } => Some(zero), Clock::Unknown => None },
+            "capture": s.capture.map(|c| [c.start, c.end]),
+            "rank": s.rank,
+        })
+    };
+    analysis.trace().sources().iter().map(one).collect()
+}
+
+fn by_phase(analysis: &Analysis, parts: &[(Option<LayerId>, i64)], none: &str) -> Value {
+    let name = |l: Option<LayerId>| {
+        l.map_or(none, |l| &analysis.layers().info(l).name)
+            .to_owned()
+    };
+    let parts = parts.iter();
+    parts
+        .map(|&(l, ns)| (name(l), Value::from(ns)))
+        .collect::<Object>()
+        .into()
+}
+
+fn gpu_json(analysis: &Analysis, gpu: usize, window: TimeRange, light: bool) -> Value {
+    const CLASSES: [&str; 7] = ["compute", "comm", "h2d", "d2h", "d2d", "p2p", "memset"];
+    let f = analysis.gpu_figures(gpu, window);
+    let classes = CLASSES.iter().zip(f.classes).filter(|(_, ns)| *ns > 0);
+    let classes: Object = classes.map(|(&k, ns)| (k.to_owned(), ns.into())).collect();
+    let causes = GapCause::ALL.iter().zip(f.by_cause);
+    let causes: Object = causes
+        .map(|(k, ns)| (k.key().to_owned(), ns.into()))
+        .collect();
+    let p = f.partition;
+    let mut out = json!({
+        "busy": f.busy, "idle": f.idle, "edge": f.edge, "n_ops": f.n_ops,
+        "busy_share": share(f.busy_share()), "util": share(f.util()),
+        "sum_of_durations": f.sum_of_durations,
+        "cls": classes,
+        "partition": {
+            "compute": p.compute, "comm": p.comm, "memcpy": p.memcpy, "memset": p.memset,
+            "idle": p.idle, "edge": p.edge,
+        },
+        "comm": f.comm, "exposed_comm": f.exposed_comm, "comm_overlap": share(f.comm_overlap()),
+        "memcpy": f.memcpy, "exposed_memcpy": f.exposed_memcpy,
+        "memcpy_overlap": share(f.memcpy_overlap()), "exposed_h2d": f.exposed_h2d,
+        "gap_class": causes,
+        "n_gaps": analysis.gaps(gpu, window).len(),
+    });
+    let device = analysis.gpus()[gpu].device;
+    out["name"] = analysis.trace().device(device).name.clone().into();
+    out["record"] = json!([
+        analysis.gpus()[gpu].record.start,
+        analysis.gpus()[gpu].record.end
+    ]);
+    if !light {
+        let gaps = analysis.gaps(gpu, window);
+        out["gaps"] = gaps
+            .map(|g| json!([g.range.start, g.range.end, g.cause.key()]))
+            .collect();
+    }
+    if let Some(parts) = &f.idle_by_phase {
+        out["idle_by_phase"] = by_phase(analysis, parts, "none");
+    }
+    out
+}
+
+/// A GPU's key as a number where it is one.
+fn device_key(analysis: &Analysis, gpu: usize) -> Value {
+    let key = &analysis.gpus()[gpu].key;
+    key.parse::<i64>()
+        .map_or_else(|_| key.clone().into(), Value::from)
+}
+
+fn rank_json(analysis: &Analysis, r: usize, window: TimeRange, gpus: &Object) -> Value {
+    let rank = &analysis.ranks()[r];
+    let verdict = analysis.verdict(r, window);
+    let key = rank.gpu.map(|g| analysis.gpus()[g].key.as_str());
+    let mut out = json!({
+        "device": rank.gpu.map(|g| device_key(analysis, g)),
+        "loop": loop_json(analysis, r, window),
+        "workers": workers(analysis, r, window),
+        "gpu_primary": key.and_then(|k| gpus.get(k)),
+    });
+    if let Some(s) = verdict.steady_gpu {
+        out["steady_gpu"] = json!({
+            "exposed_comm": s.exposed_comm, "exposed_h2d": s.exposed_h2d, "bubble": s.bubble,
+            "host_idle": s.host_idle, "other_idle": s.other_idle, "unknown_idle": s.unknown_idle,
+            "compute": s.compute,
+        });
+    }
+    out["verdict"] = verdict_json(analysis, &verdict);
+    let rates = analysis.rates(r, window);
+    out["rates"] = rates.as_ref().map_or(Value::Null, rates_json);
+    out["whatif"] = rates.as_ref().map_or(Value::Null, what_if);
+    out
+}
+
+fn summary(s: ColumnSummary) -> Value {
+    json!({"sum": s.sum, "median": s.median, "p95": s.p95, "max": s.max})
+}
+
+fn loop_json(analysis: &Analysis, r: usize, window: TimeRange) -> Value {
+    let Some(f) = analysis.loop_figures(r, window) else {
+        return Value::Null;
+    };
+    let rank = &analysis.ranks()[r];
+    let (rows, partial) = analysis.step_rows(r, window);
+    let column = |value: fn(&StepRow) -> Option<i64>| {
+        summary(ColumnSummary::of(rows.iter().filter_map(|row| value(row))))
+    };
+    json!({
+        "lane": analysis.trace().lane(f.lane).key,
+        "n_fetch": f.n_fetch,
+        "wait": f.wait, "wait_exposed": f.wait_exposed, "wait_hidden": f.wait_hidden,
+        "wait_unrecorded": f.wait_unrecorded,
+        "steps_how": rank.steps_how.text(),
+        "dropped_fetches": rank.dropped_fetches,
+        "n_steps": rows.len(),
+        "partial_steps": partial,
+        "steps": rows.iter().map(|row| step(analysis, r, row)).collect::<Value>(),
+        "agg": {
+            "time": column(|s| Some(s.time())),
+            "wait": column(|s| Some(s.wait)),
+            "wait_exposed": column(|s| Some(s.wait_exposed)),
+            "gpu_busy": column(|s| Some(s.gpu_busy)),
+            "gpu_idle": column(|s| Some(s.gpu_idle)),
+            "first_kernel": column(|s| s.first_kernel),
+            "gpu_lag": column(|s| s.gpu_lag),
+        },
+        "in_sync": f.in_sync,
+        "phases": by_phase(analysis, &f.phases, "other"),
+        "compute_share": share(f.compute_share),
+    })
+}
+
+fn step(analysis: &Analysis, r: usize, row: &StepRow) -> Value {
+    let rank = &analysis.ranks()[r];
+    let label = &rank.steps[row.step].label;
+    // Derived steps are numbered; explicit ones have the text that states them.
+    let number = rank.steps[row.step].number;
+    let number = number.filter(|_| rank.steps_how != StepSource::Explicit);
+    let mut phases = Object::new();
+    for id in LayerId::PHASES {
+        let ns = row.phase(LayerId(id));
+        if ns > 0 {
+            phases.insert(analysis.layers().info(LayerId(id)).name.clone(), ns.into());
+        }
+    }
+    if row.other() > 0 {
+        phases.insert("other".to_owned(), row.other().into());
+    }
+    json!({
+        "step": number.map_or_else(|| Value::from(label.as_str()), Value::from),
+        "first": row.first,
+        "start": row.range.start,
+        "time": row.time(),
+        "wait": row.wait, "wait_exposed": row.wait_exposed, "wait_hidden": row.wait_hidden,
+        "wait_unrecorded": row.wait_unrecorded,
+        "phases": phases,
+        "in_sync": row.in_sync,
+        "gpu_busy": row.gpu_busy, "gpu_idle": row.gpu_idle,
+        "launched": row.launched, "n_ops": row.n_ops,
+        "first_kernel": row.first_kernel, "gpu_lag": row.gpu_lag,
+        "wait_hidden_by_earlier": row.wait_hidden_by_earlier,
+    })
+}
+
+fn workers(analysis: &Analysis, r: usize, window: TimeRange) -> Value {
+    let f = analysis.workers(r, window);
+    let mut rows = Object::new();
+    for row in &f.rows {
+        let value = json!({
+            "load": row.load, "n": row.n, "util": share(row.util), "hidden": row.hidden,
+            "exposed": row.exposed, "unrecorded": row.unrecorded,
+            "during_wait": row.during_wait, "whole_median": row.whole_median,
+        });
+        rows.insert(row.key.clone(), value);
+    }
+    json!({
+        "procs": rows, "n_procs": f.rows.len(), "load_sum": f.load_sum, "busiest": f.busiest,
+        "hidden_sum": f.hidden_sum, "exposed_sum": f.exposed_sum, "any_load": f.any_load,
+        "any_load_hidden": f.any_load_hidden,
+    })
+}
+
+fn issue(i: &Issue) -> Value {
+    let mut out = json!({"kind": i.kind.key(), "share": i.share, "severity": i.severity.key()});
+    if let Some(gpu) = i.gpu_clock {
+        out["clock"] = if gpu { "gpu" } else { "cpu" }.into();
+    }
+    if let Some(b) = i.burst {
+        out["bursty"] = b.bursty.into();
+    }
+    out["value"] = i.value.into();
+    out["total"] = i.total.into();
+    out["text"] = json!({"verdict": i.text.verdict, "why": i.text.why, "next": i.text.next});
+    let evidence = i.evidence.iter();
+    out["evidence"] = evidence
+        .map(|e| json!({"span": e.span.0, "start": e.range.start, "end": e.range.end}))
+        .collect();
+    out
+}
+
+fn verdict_json(analysis: &Analysis, v: &Verdict) -> Value {
+    let tracer = analysis.trace().sources().first().map(|s| s.tracer);
+    let texts = v.missing.iter();
+    let texts: Object = texts
+        .map(|m: &Missing| (m.key().to_owned(), m.text(tracer).into()))
+        .collect();
+    json!({
+        "issues": v.issues.iter().map(issue).collect::<Value>(),
+        "verdict": v.kind().key(),
+        "missing": v.missing.iter().map(|m| m.key()).collect::<Vec<_>>(),
+        "missing_texts": texts,
+        "steps": v.steps, "steady_steps": v.steady_steps, "partial_steps": v.partial_steps,
+    })
+}
+
+fn rate_set(r: &RateSet) -> Value {
+    json!({
+        "G": share(r.gpu), "P": share(r.prep), "F": share(r.fetch), "R": share(r.loader),
+        "stalled": r.stalled, "stall": whole(r.stall), "prep_stall": whole(r.prep_stall),
+        "fetch_stall": whole(r.fetch_stall),
+    })
+}
+
+fn rates_json(r: &Rates) -> Value {
+    let mut out = rate_set(&r.rates);
+    let unit = if r.samples_known {
+        "samples/s"
+    } else {
+        "batches/s"
+    };
+    out["unit"] = unit.into();
+    out["C"] = whole(r.costs.compute);
+    out["L"] = whole(r.costs.load);
+    out["L_read"] = whole(r.costs.read);
+    out["h"] = if r.handover_known {
+        whole(r.costs.handover)
+    } else {
+        Value::Null
+    };
+    out["h0"] = whole(r.costs.handover_in_loop);
+    out["workers"] = r.workers.into();
+    out["batches"] = share(Some(r.batches));
+    out["needed_workers"] = r.needed_workers.into();
+    out["recommended_workers"] = r.recommended_workers.into();
+    out["profiled"] = r.profiled.into();
+    out["job"] = json!({
+        "steps": r.job.steps, "epochs": r.job.epochs, "startup": whole(r.job.startup),
+        "rest": whole(r.job.rest), "time": r.job.time,
+    });
+    out
+}
+
+fn what_if(r: &Rates) -> Value {
+    let mut out = Object::new();
+    let mut numbers = WORKERS.to_vec();
+    numbers.extend([r.workers].into_iter().chain(r.recommended_workers));
+    numbers.sort_unstable();
+    numbers.dedup();
+    for n in numbers {
+        let w = r.what_if(n, None, 0.0);
+        let value = json!({
+            "step": whole(w.step), "wait": whole(w.wait), "job": whole(w.job),
+            "R": share(w.rates.loader), "stalled": w.rates.stalled,
+        });
+        out.insert(n.to_string(), value);
+    }
+    out.into()
+}
+
+fn rank_table(analysis: &Analysis, window: TimeRange) -> Value {
+    let table = analysis.rank_table(window);
+    let number = |i: usize| analysis.ranks()[i].rank;
+    let mean = |x: Option<f64>| x.map_or(Value::Null, whole);
+    let row = |m: &RankMeans| {
+        json!({
+            "time": mean(m.time), "wait": mean(m.wait), "wait_exposed": mean(m.wait_exposed),
+            "h2d": mean(m.h2d), "forward": mean(m.forward), "backward": mean(m.backward),
+            "optimizer": mean(m.optimizer), "other": mean(m.other),
+            "exposed_comm": mean(m.exposed_comm),
+        })
+    };
+    let rows = table.rows.iter().enumerate();
+    let rows: Object = rows.map(|(i, m)| (number(i).to_string(), row(m))).collect();
+    let straggler = table.straggler.as_ref().map(|s| {
+        let coverage = s.coverage.iter();
+        let name = |k: &str| k.trim_end_matches("_STRAGGLER").to_owned();
+        let coverage: Object = coverage
+            .map(|(k, x)| (name(k.key()), share(Some(*x))))
+            .collect();
+        json!({
+            "kind": s.kind.key(), "culprit": number(s.culprit), "victim": number(s.victim),
+            "score": share(Some(s.score)), "severity": s.severity.key(), "coverage": coverage,
+        })
+    });
+    json!({
+        "common_steps": table.common_steps, "ranks": rows,
+        "median": table.median.map(number), "straggler": straggler,
+    })
+}
+
+fn overlap(analysis: &Analysis, window: TimeRange) -> Value {
+    let mut out = Object::new();
+    for p in analysis.stream_pairs(window) {
+        let key = format!(
+            "{}|{}",
+            analysis.stream_key(p.first),
+            analysis.stream_key(p.second)
+        );
+        let value = json!({
+            "both": p.both, "min_busy": p.min_busy, "ratio": share(p.ratio()),
+            "kernel_kernel": p.kernel_kernel, "copy_kernel": p.copy_kernel,
+            "kernel_copy": p.kernel_copy, "comm_kernel": p.comm_kernel,
+            "kernel_comm": p.kernel_comm,
+        });
+        out.insert(key, value);
+    }
+    out.into()
+}
+
+fn queue(analysis: &Analysis, window: TimeRange) -> Value {
+    let mut out = Object::new();
+    for q in analysis.queues(window) {
+        let value = json!({
+            "max_queued": q.max_queued, "max_in_flight": q.max_in_flight,
+            "mean_queued": share(q.mean_queued), "queued_area": q.queued_area,
+        });
+        out.insert(analysis.trace().lane(q.lane).key.clone(), value);
+    }
+    out.into()
+}
+
+fn launch(analysis: &Analysis, window: TimeRange) -> Value {
+    let l = analysis.launch_figures(window);
+    json!({
+        "calls": l.calls, "ops": l.ops, "ops_without_launch": l.ops_without_launch,
+        "pairs": l.pairs,
+        "delay_median": l.delay.median, "delay_p95": l.delay.p95, "delay_max": l.delay.max,
+        "start_delay_median": l.start_delay.median, "start_delay_p95": l.start_delay.p95,
+        "start_delay_max": l.start_delay.max,
+        "total_median": l.total.median, "total_p95": l.total.p95, "total_max": l.total.max,
+        "op_before_launch": l.op_before_launch, "blocking_calls": l.blocking_calls,
+    })
+}
+
+fn lanes(analysis: &Analysis, window: TimeRange) -> Value {
+    let trace = analysis.trace();
+    let mut out = Object::new();
+    let plain = |k: LaneKind| !matches!(k, LaneKind::GpuAnnotation | LaneKind::GpuSync);
+    // A stream's lanes of annotations may share its key: the operations have it.
+    for pass in [true, false] {
+        for lane in trace
+            .lane_ids()
+            .filter(|&l| plain(trace.lane(l).kind) == pass)
+        {
+            let f = analysis.lane_figures(lane, window);
+            out.entry(trace.lane(lane).key.clone()).or_insert_with(
+                || json!({"busy": f.busy, "started": f.started, "touching": f.touching}),
+            );
+        }
+    }
+    out.into()
+}
+
+fn spans(analysis: &Analysis, options: &ReportOptions) -> [Object; 3] {
+    let everywhere = TimeRange {
+        start: i64::MIN,
+        end: i64::MAX,
+    };
+    let mut out = [Object::new(), Object::new(), Object::new()];
+    for span in analysis.gpu_side_spans(everywhere) {
+        let f = analysis.span_figures(span, options.own);
+        let value = json!({
+            "dur": f.dur, "n_ops": f.n_ops, "launched_sum": f.launched_sum,
+            "launched_union": f.launched_union, "gpu_first": f.gpu_first, "gpu_last": f.gpu_last,
+            "lag": f.lag, "start_lag": f.start_lag, "executed_during": f.executed_during,
+            "own_during": f.own_during, "foreign_during": f.foreign_during,
+            "own_after": f.own_after, "ends_before_gpu": f.ends_before_gpu(),
+        });
+        out[0].insert(span.0.to_string(), value);
+        if analysis.layers().of(span) == LayerId::FORWARD {
+            let (n, sum) = analysis.backward_of(span);
+            out[2].insert(span.0.to_string(), json!({"n_ops": n, "sum": sum}));
+        }
+    }
+    for span in analysis.sync_calls(everywhere) {
+        let f = analysis.sync(span);
+        let name = |l: Option<LayerId>| l.map_or("none", |l| &analysis.layers().info(l).name);
+        let value = json!({
+            "dur": analysis.trace().spans().dur(span), "waited_ops": f.waited_ops,
+            "absorbed": f.absorbed,
+            "absorbed_by_phase": by_phase(analysis, &f.absorbed_by_phase, "none"),
+            "in_phase": name(f.in_phase), "tail": f.tail, "incomplete": f.incomplete,
+            "bubble": f.bubble,
+        });
+        out[1].insert(span.0.to_string(), value);
+    }
+    out
+}
+
+fn windows(analysis: &Analysis, options: &ReportOptions, grid: i64, out: &mut Object) {
+    let origin = options.origin.unwrap_or(analysis.trace().extent().start);
+    let own = options
+        .groups
+        .iter()
+        .map(|(n, l)| (n.as_str(), l.as_slice()));
+    let groups: Vec<_> = if options.groups.is_empty() {
+        WINDOW_GROUPS.to_vec()
+    } else {
+        own.collect()
+    };
+    let rows = match analysis.fixed_windows(&groups, grid, origin) {
+        Ok(rows) => rows,
+        Err(e) => {
+            out.insert("windows_error".to_owned(), e.to_string().into());
+            return;
+        }
+    };
+    let cell = |c: &WindowCell| {
+        json!({
+            "sum": c.sum, "proc_max": c.proc_max, "n_started": c.n_started,
+            "dfa_sum": c.dfa_sum, "dfa_proc_max": c.dfa_proc_max,
+        })
+    };
+    let mut totals = Object::new();
+    for (g, (name, _)) in groups.iter().enumerate() {
+        let sum = |f: fn(&WindowCell) -> i64| rows.iter().map(|r| f(&r[g])).sum::<i64>();
+        let value = json!({"sum": sum(|c| c.sum), "proc_max": sum(|c| c.proc_max)});
+        totals.insert((*name).to_owned(), value);
+    }
+    let rows = rows.iter().enumerate().map(|(j, row)| {
+        let mut out = Object::new();
+        out.insert("window".to_owned(), j.into());
+        for ((name, _), c) in groups.iter().zip(row) {
+            out.insert((*name).to_owned(), cell(c));
+        }
+        Value::from(out)
+    });
+    out.insert("windows".to_owned(), rows.collect());
+    out.insert("window_totals".to_owned(), totals.into());
+    out.insert("grid".to_owned(), grid.into());
+}
