@@ -1,6 +1,7 @@
 //! Exported pictures: bytes, sizes, names, and what can be seen in them.
 #![cfg(feature = "png")]
 
+mod common;
 #[path = "common/timeline.rs"]
 #[expect(dead_code, reason = "each test file uses a part")]
 mod timeline;
@@ -65,5 +66,58 @@ fn equal_options_give_equal_bytes() {
         };
         let p = render_png(&scene.trace, &scene.analysis, &scene.rows, &o).expect("draws");
         keep(name, &p.png);
+    }
+}
+
+/// Real traces, looked at by eye where `STALLSCOPE_PICTURES` says; here only that a picture comes out.
+#[test]
+fn real_traces_have_pictures() {
+    for (name, file) in [
+        (
+            "owl",
+            "AMD-AGI-TraceLens__h100_google_owlv2-large-patch14-ensemble__1016001.json.gz",
+        ),
+        (
+            "resnet0",
+            "pytorch-kineto__resnet50_num_workers_0_worker0.pt.trace.json.gz",
+        ),
+        (
+            "resnet4",
+            "pytorch-kineto__resnet50_num_workers_4_worker0.pt.trace.json.gz",
+        ),
+        (
+            "ddp",
+            "AMD-AGI-TraceLens__ddp_resnet18_no_pool_train_resnet18.json.gz",
+        ),
+        (
+            "own",
+            "own-torch-2.13__tb_sched_gz_w4__rank0.1795966215401930510.pt.trace.json.gz",
+        ),
+    ] {
+        let Some(path) = common::shared(&format!("traces/torch/{file}")) else {
+            return;
+        };
+        let loaded = stallscope::import::open(
+            &[path],
+            &stallscope::import::OpenOptions::default(),
+            &stallscope::import::Progress::default(),
+        )
+        .expect("opens");
+        let scene = Scene::of(std::sync::Arc::new(loaded.trace));
+        for (part, dark) in [("", false), ("_zoom", true)] {
+            let all = scene.trace.extent();
+            let middle = all.start + all.len() / 2;
+            let o = PngOptions {
+                range: (!part.is_empty()).then(|| TimeRange::new(middle, middle + all.len() / 40)),
+                width: 1_500,
+                dark,
+                title: Some(file.to_owned()),
+                ..PngOptions::default()
+            };
+            let picture =
+                render_png(&scene.trace, &scene.analysis, &scene.rows, &o).expect("draws");
+            assert!(picture.layout.lanes_shown > 0);
+            keep(&format!("{name}{part}.png"), &picture.png);
+        }
     }
 }
