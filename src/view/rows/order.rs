@@ -295,10 +295,12 @@ impl Builder<'_> {
                 _ => ("", title.as_str(), note),
             };
             let mut parent = parent;
-            if ending == "/python" && self.lod.leaf(leaf).rows.len() > MAX_OPEN_FRAMES {
-                let name = "python frames".to_owned();
+            let leaf_info = self.lod.leaf(leaf);
+            if leaf_info.part == Part::Python && leaf_info.rows.len() > MAX_OPEN_FRAMES {
+                let name = if several { "python frames" } else { title };
                 let key = format!("{key}/frames");
-                parent = self.group(Some(parent), key, name, NodeKind::Frames(lane), true);
+                let kind = NodeKind::Frames(lane);
+                parent = self.group(Some(parent), key, name.to_owned(), kind, true);
             }
             let node = Node {
                 key: format!("{key}{ending}"),
