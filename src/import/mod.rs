@@ -23,6 +23,7 @@ mod open;
 mod progress;
 mod report;
 mod sniff;
+mod together;
 mod traps;
 
 pub(crate) use input::Input;

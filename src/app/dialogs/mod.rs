@@ -73,7 +73,7 @@ fn title_ui(ui: &mut Ui, title: &str) -> bool {
     ui.horizontal(|ui| {
         ui.label(RichText::new(title).strong().size(16.0));
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            let button = egui::Button::new("✕").frame(false);
+            let button = egui::Button::new("×").frame(false);
             let response = ui.add(button).on_hover_text("Close (Esc)");
             close = response.accessible_name("Close").clicked();
         });
