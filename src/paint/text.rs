@@ -68,3 +68,30 @@ fn galley(text: &Text, painter: &Painter) -> Arc<Galley> {
     job.wrap = TextWrapping::truncate_at_width(text.max_width);
     painter.layout_job(job)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::label::MONO_ADVANCE;
+
+    #[test]
+    fn labels_are_as_wide_as_the_layout_believes() {
+        for scale in [1.0, 1.5, 2.0] {
+            let context = egui::Context::default();
+            let mut input = egui::RawInput::default();
+            if let Some(v) = input.viewports.get_mut(&egui::ViewportId::ROOT) {
+                v.native_pixels_per_point = Some(scale);
+            }
+            let mut width = 0.0;
+            let mut output = context.run_ui(input, |ui| {
+                let text = "void kernel<4>…·0123".to_owned();
+                let n = text.chars().count() as f32;
+                let ink = color(crate::view::Theme::dark().text);
+                let galley = ui.painter().layout_no_wrap(text, font_id(Font::Label), ink);
+                width = galley.size().x / n;
+            });
+            output.textures_delta.clear();
+            assert!((width - MONO_ADVANCE).abs() < 0.06, "{width} at {scale}");
+        }
+    }
+}

@@ -32,6 +32,10 @@ pub(super) struct Place {
     pub bar: Rect,
     /// GPU lane: fades while links show.
     pub gpu: bool,
+    /// About the recording itself: holds everything else.
+    pub recorder: bool,
+    /// Lane of a training loop: its waits are told apart.
+    pub loops: bool,
 }
 
 /// What the stages of one strip collect, in painting order.
@@ -62,6 +66,8 @@ pub(super) fn strip(ctx: &mut Ctx<'_>, strip: &Strip<'_>) {
                 row.y + strip.dy + row.height - BAR_INSET,
             ),
             gpu: false,
+            recorder: false,
+            loops: false,
         };
         match row.kind {
             RowKind::Header => {}
@@ -143,7 +149,14 @@ fn row_of(ctx: &mut Ctx<'_>, at: (u32, u16), mut place: Place, out: &mut Layers,
     let Some(row) = leaf.rows.get(usize::from(at.1)) else {
         return;
     };
-    place.gpu = input.trace.lane(leaf.lane).kind == LaneKind::Gpu;
+    let kind = input.trace.lane(leaf.lane).kind;
+    place.gpu = kind == LaneKind::Gpu;
+    place.recorder = kind == LaneKind::Recorder;
+    place.loops = input
+        .analysis
+        .ranks()
+        .iter()
+        .any(|r| r.loop_lane == Some(leaf.lane));
     let mut runs = Runs::new(input.viewport);
     let layers = input.analysis.layers();
     row.walk(input.trace, layers, ctx.window, ctx.merge_ns, &mut |p| {
@@ -180,7 +193,13 @@ fn mark(ctx: &Ctx<'_>, run: &Run, place: Place, id: impl Fn(u32) -> SpanId) -> M
 
 fn draw(ctx: &mut Ctx<'_>, mark: &Mark, run: &Run, place: Place, out: &mut Layers, summary: bool) {
     let theme = ctx.input.theme;
-    let mut look = ctx.style(mark.class, place.gpu);
+    let mut look = match mark.class {
+        LayerClass::Wait if !place.loops => {
+            style::wait_elsewhere(theme, ctx.opacity(mark.class, place.gpu))
+        }
+        _ if place.recorder => ctx.style(LayerClass::Container, false),
+        class => ctx.style(class, place.gpu),
+    };
     if run.count > 1 {
         ctx.list.stats.merged_runs += 1;
         ctx.list.stats.merged_spans += u64::from(run.count);

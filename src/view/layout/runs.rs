@@ -73,7 +73,6 @@ pub struct Runs<'a> {
     view: &'a Viewport,
     window: TimeRange,
     min_width: f64,
-    cell: f64,
     out: Vec<Run>,
     open: Option<Run>,
     /// Time per layer in the open run, ns. A node of the level of detail counts for its dominant layer.
@@ -90,7 +89,6 @@ impl<'a> Runs<'a> {
             view,
             window: view.range(),
             min_width: MIN_WIDTH,
-            cell: CELL,
             out: Vec::new(),
             open: None,
             shares: SmallVec::new(),
@@ -99,11 +97,10 @@ impl<'a> Runs<'a> {
         }
     }
 
-    /// For what must never vanish (rule L6): wider, and not cut into cells.
+    /// For what must never vanish (rule L6): wider.
     pub fn priority(view: &'a Viewport) -> Self {
         Self {
             min_width: MIN_PRIORITY_WIDTH,
-            cell: f64::INFINITY,
             ..Self::new(view)
         }
     }
@@ -139,7 +136,7 @@ impl<'a> Runs<'a> {
         match &mut self.open {
             Some(open)
                 if x0 - open.x1.max(open.x0 + self.min_width) < JOIN_GAP
-                    && x1 - open.x0 <= self.cell =>
+                    && x1 - open.x0 <= CELL =>
             {
                 join(open, run);
             }

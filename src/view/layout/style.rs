@@ -33,6 +33,7 @@ pub(super) fn style(theme: &Theme, class: LayerClass, opacity: u32) -> Style {
         LayerClass::Container | LayerClass::GpuMark => Style {
             fill: full
                 .percent(if theme.dark { 16 } else { 14 })
+                .over(theme.lane)
                 .percent(opacity),
             border: Some(full.percent(45).percent(opacity)),
             edge: None,
@@ -44,6 +45,17 @@ pub(super) fn style(theme: &Theme, class: LayerClass, opacity: u32) -> Style {
             edge: Some(full.shade(60).percent(opacity)),
             label: theme.label(swatch).percent(opacity.max(40)),
         },
+    }
+}
+
+/// A wait that no loop is known to be in: nothing can be said about the GPU.
+pub(super) fn wait_elsewhere(theme: &Theme, opacity: u32) -> Style {
+    let full = theme.swatch(Swatch::Wait);
+    Style {
+        fill: full.percent(8).over(theme.lane).percent(opacity),
+        border: Some(full.percent(60).percent(opacity)),
+        edge: None,
+        label: theme.text.percent(opacity),
     }
 }
 
