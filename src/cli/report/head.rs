@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use super::super::analyse::Analysed;
-use super::super::table::{self, Table, ms, percent, printable};
+use super::super::notices;
+use super::super::table::{Table, ms, percent, printable};
 use super::{heading, of_rank, say};
 use crate::time::{format_count, format_ns};
 
@@ -221,7 +222,7 @@ pub fn ranks(out: &mut String, a: &Analysed) {
 }
 
 /// What was repaired, skipped, guessed or not recorded.
-pub fn notices(out: &mut String, a: &Analysed) {
+pub fn notices_list(out: &mut String, a: &Analysed) {
     let trace = a.analysis.trace();
     if a.report.notices.is_empty() {
         return;
@@ -229,26 +230,7 @@ pub fn notices(out: &mut String, a: &Analysed) {
     heading(out, "Notices");
     let many = trace.sources().len() > 1;
     for notice in &a.report.notices {
-        let file = notice.source.filter(|_s| many).map(|s| {
-            let path = &trace.source(s).path;
-            format!(
-                "  in {}",
-                printable(
-                    &path
-                        .file_name()
-                        .unwrap_or(path.as_os_str())
-                        .to_string_lossy()
-                )
-            )
-        });
-        say(
-            out,
-            &format!(
-                "{}{}",
-                table::printable(&notice.to_string()),
-                file.unwrap_or_default()
-            ),
-        );
+        say(out, &notices::to_text(trace, notice, many));
     }
 }
 
