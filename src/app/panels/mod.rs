@@ -22,7 +22,7 @@ mod waits;
 mod whatif;
 mod workers;
 
-pub use selection::{Shown, value as selection_json};
+pub use selection::{Shown, refresh as refresh_selection, value as selection_json};
 pub use whatif::Question;
 use syncs::by_phase;
 
