@@ -29,7 +29,7 @@ pub fn toolbar_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
         divider(ui);
         search_ui(ui, state, actions, wide);
         ui.add_space(6.0);
-        waits_ui(ui, state, actions);
+        waits_ui(ui, state, actions, wide);
         right_ui(ui, state, actions, wide);
     });
 }
@@ -166,11 +166,14 @@ pub fn search_id() -> egui::Id {
     egui::Id::unique("search box")
 }
 
-fn waits_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
+fn waits_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions, wide: bool) {
     let Some(doc) = &state.doc else {
         return;
     };
-    let text = doc.walk.text();
+    let mut text = doc.walk.text();
+    if wide && !doc.walk.is_empty() {
+        text.push_str(&format!(" · {}", doc.walk.short_share()));
+    }
     let warn = |t: &str| RichText::new(t).color(state.look.warning);
     if doc.walk.len() == 0 {
         ui.label(RichText::new(text).color(state.look.weak))

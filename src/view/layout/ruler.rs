@@ -45,7 +45,9 @@ pub(super) fn ruler(ctx: &mut Ctx<'_>, area: Rect) {
     }
     ctx.section(SectionKind::Ruler, area, items);
     target(ctx, area, area, Target::Ruler);
-    let offset = format!("+ {}", format_ns(ticks.offset(view)));
+    let ns = ticks.offset(view);
+    let sign = if ns < 0 { "−" } else { "+" };
+    let offset = format!("{sign} {}", format_ns(ns.saturating_abs()));
     let head = text(
         (10.0, area.y0 + 9.0),
         offset,
