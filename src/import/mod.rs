@@ -25,6 +25,7 @@ mod report;
 mod sniff;
 mod together;
 mod traps;
+mod wide;
 
 pub(crate) use input::Input;
 
