@@ -232,7 +232,12 @@ impl AppState {
             Command::ShowSyncs => self.show_tab(Tab::Syncs),
             Command::ShowWhatIf => self.show_tab(Tab::WhatIf),
             Command::ShowVerdict => self.show_tab(Tab::Verdict),
-            other => navigate::go(self, other),
+            other => {
+                if matches!(other, Command::ZoomIn | Command::ZoomOut) {
+                    self.settings.saw_hint("zoom");
+                }
+                navigate::go(self, other);
+            }
         }
     }
 

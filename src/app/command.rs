@@ -129,11 +129,11 @@ impl Shortcut {
         }
     }
 
-    /// For display: `Ctrl+Shift+P`, `⌘⇧P`.
+    /// For display: `Ctrl+Shift+P`, `Cmd+Shift+P`.
     #[must_use]
     pub fn label(self, mac: bool) -> String {
         let (ctrl, alt, shift) = if mac {
-            ("⌘", "⌥", "⇧")
+            ("Cmd+", "Option+", "Shift+")
         } else {
             ("Ctrl+", "Alt+", "Shift+")
         };

@@ -323,8 +323,8 @@ fn header_ui(
             ui.visuals().weak_text_color()
         };
         let arrow = match state.sort {
-            Some((c, true)) if c == i => " ⏷",
-            Some((c, false)) if c == i => " ⏶",
+            Some((c, true)) if c == i => " ▾",
+            Some((c, false)) if c == i => " ▴",
             _ => "",
         };
         let text = format!("{}{arrow}", column.title);

@@ -89,16 +89,14 @@ pub fn export_ui(
         let folder = std::env::current_dir().unwrap_or_default();
         dialog.file = folder.join(name).display().to_string();
     }
-    ui.horizontal_top(|ui| {
-        ui.vertical(|ui| {
-            ui.set_width(OPTIONS);
-            ui.set_min_height(size.y - 70.0);
-            options_ui(ui, dialog, doc.range.is_some());
-        });
-        ui.separator();
-        ui.vertical(|ui| preview_ui(ui, dialog, &options, size.y - 70.0));
-    });
-    ui.separator();
+    let (area, _) = ui.allocate_exact_size(vec2(size.x, size.y - 70.0), egui::Sense::hover());
+    let (left, right) = area.split_left_right_at_x(area.left() + OPTIONS);
+    let mut side = ui.new_child(egui::UiBuilder::new().max_rect(left));
+    options_ui(&mut side, dialog, doc.range.is_some());
+    let right = right.with_min_x(right.left() + 16.0);
+    let mut side = ui.new_child(egui::UiBuilder::new().max_rect(right));
+    preview_ui(&mut side, dialog, &options);
+    ui.add_space(4.0);
     file_ui(ui, dialog, actions)
 }
 
@@ -149,8 +147,8 @@ fn options_ui(ui: &mut Ui, dialog: &mut ExportDialog, has_selection: bool) {
     });
 }
 
-fn preview_ui(ui: &mut Ui, dialog: &mut ExportDialog, options: &PngOptions, height: f32) {
-    let room = vec2(ui.available_width(), height);
+fn preview_ui(ui: &mut Ui, dialog: &mut ExportDialog, options: &PngOptions) {
+    let room = ui.available_size();
     let stamp = dialog.preview.stamp();
     if dialog.texture.as_ref().is_none_or(|(s, _)| *s != stamp)
         && let Some(Ok(image)) = dialog.preview.last().map(|p| &p.image)
