@@ -1,7 +1,7 @@
 //! The What-if tab: step time with other workers, cores or cached data, from measured costs.
 
 use egui::{Grid, RichText, Slider, Ui, vec2};
-use egui_plot::{Bar, BarChart, Plot};
+use egui_plot::{AxisHints, Bar, BarChart, Plot};
 
 use super::{Scope, busy_ui, empty_ui, waker};
 use crate::analysis::{Rates, WhatIf};
@@ -171,7 +171,10 @@ fn chart_ui(ui: &mut Ui, rates: &Rates, question: Question, look: &Look) {
         (0..=most).map(|n| rates.what_if(n, question.cores, question.cached)).collect();
     let bar = |w: &WhatIf, value: f64, fill: egui::Color32| {
         let fill = if w.workers == asked { fill } else { mix(look.panel, fill, 0.55) };
-        Bar::new(f64::from(w.workers), value / 1e6).width(0.8).fill(fill)
+        Bar::new(f64::from(w.workers), value / 1e6)
+            .width(0.8)
+            .fill(fill)
+            .stroke(egui::Stroke::NONE)
     };
     let work = |w: &WhatIf| bar(w, w.step - w.wait, compute);
     let lost = |w: &WhatIf| bar(w, w.wait, wait);
@@ -191,7 +194,11 @@ fn chart_ui(ui: &mut Ui, rates: &Rates, question: Question, look: &Look) {
         .include_y(0.0)
         .set_margin_fraction(vec2(0.01, 0.05))
         .x_axis_label("workers")
-        .y_axis_formatter(|mark, _| format!("{} ms", mark.value))
+        .custom_y_axes(vec![
+            AxisHints::new_y()
+                .label_spacing(10.0..=16.0)
+                .formatter(|mark, _| format!("{} ms", mark.value)),
+        ])
         .show(ui, |plot| {
             plot.bar_chart(first);
             plot.bar_chart(second);
