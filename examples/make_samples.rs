@@ -74,7 +74,7 @@ fn job(sample: &Sample) -> Job {
             sync_every: sample.sync_every,
             blocks: 2,
             gpu: 76 * MS,
-            item: 140 * MS,
+            item: 130 * MS,
             reads: 8,
             handover: 9 * MS,
             startup: 70 * MS,

@@ -425,10 +425,10 @@ impl Analysis {
                 largest(waits.map(|w| (size(w), w.span, w.range)))
             }
             IssueKind::StartupWait => {
+                let steps = &self.ranks[facts.rank].steps;
                 let waits = self.waits.iter().filter(|w| {
-                    let step = w.step.map(|s| &self.ranks[facts.rank].steps[s]);
                     w.rank == facts.rank
-                        && step.is_some_and(|s| s.first)
+                        && w.step.is_some_and(|s| steps[s].first)
                         && facts.window.overlaps(w.range)
                 });
                 largest(waits.map(|w| (w.range.len(), w.span, w.range)))

@@ -89,7 +89,8 @@ fn focus(ui: &Ui, state: &AppState, response: &Response, rect: Rect) {
         ui.memory_mut(|m| m.set_focus_lock_filter(canvas_id(), filter));
         let stroke = egui::Stroke::new(1.0, state.look.select);
         let frame = rect.shrink(0.5);
-        ui.painter().rect_stroke(frame, 0.0, stroke, egui::StrokeKind::Inside);
+        ui.painter()
+            .rect_stroke(frame, 0.0, stroke, egui::StrokeKind::Inside);
     }
 }
 
@@ -236,7 +237,10 @@ impl Scene<'_> {
         if !areas.pinned.is_empty() && inside(areas.pinned) {
             let y = p.y - areas.pinned.y0 + doc.pinned_scroll;
             let rows = doc.rows.pinned();
-            return rows.iter().find(|r| r.y <= y && y < r.y + r.height).map(|r| r.kind);
+            return rows
+                .iter()
+                .find(|r| r.y <= y && y < r.y + r.height)
+                .map(|r| r.kind);
         }
         None
     }
@@ -245,7 +249,11 @@ impl Scene<'_> {
     #[must_use]
     pub fn node(&self, at: Pos2) -> Option<crate::view::NodeId> {
         let p = self.point(at);
-        self.list.lanes.iter().find(|l| l.rect.y0 <= p.y && p.y < l.rect.y1).map(|l| l.node)
+        self.list
+            .lanes
+            .iter()
+            .find(|l| l.rect.y0 <= p.y && p.y < l.rect.y1)
+            .map(|l| l.node)
     }
 
     fn under(&self, doc: &Document, at: Pos2) -> Under {
@@ -260,7 +268,11 @@ impl Scene<'_> {
 
     fn time_at(&self, doc: &Document, at: Pos2, free: bool) -> i64 {
         let time = doc.viewport.time_from_x(self.x(at));
-        if free { time } else { snap(doc, &self.under(doc, at), time) }
+        if free {
+            time
+        } else {
+            snap(doc, &self.under(doc, at), time)
+        }
     }
 
     /// The span that a mark stands for: itself, or the longest of a run.
@@ -569,7 +581,10 @@ pub fn wait_of(doc: &Document, span: crate::model::SpanId) -> Option<usize> {
     let range = doc.trace.spans().range(span);
     let waits = doc.analysis.waits();
     let i = waits.partition_point(|w| w.range.start <= range.start);
-    (0..i).rev().take(64).find(|&w| waits[w].span == span || waits[w].range.covers(range))
+    (0..i)
+        .rev()
+        .take(64)
+        .find(|&w| waits[w].span == span || waits[w].range.covers(range))
 }
 
 /// How to zoom, until somebody did.
@@ -578,9 +593,15 @@ fn hint_ui(ui: &Ui, state: &AppState, scene: &Scene<'_>) {
         return;
     }
     let area = scene.to_window(scene.list.areas.lanes);
-    let text = if state.mac { "Zoom: Cmd+wheel or W S" } else { "Zoom: Ctrl+wheel or W S" };
+    let text = if state.mac {
+        "Zoom: Cmd+wheel or W S"
+    } else {
+        "Zoom: Ctrl+wheel or W S"
+    };
     let font = egui::FontId::proportional(11.0);
-    let galley = ui.painter().layout_no_wrap(text.to_owned(), font, state.look.weak);
+    let galley = ui
+        .painter()
+        .layout_no_wrap(text.to_owned(), font, state.look.weak);
     let at = area.right_bottom() - galley.size() - vec2(20.0, 10.0);
     let back = Rect::from_min_size(at, galley.size()).expand2(vec2(7.0, 3.0));
     ui.painter().rect_filled(back, 4.0, state.look.panel);
@@ -602,11 +623,17 @@ fn scroll_bar_ui(ui: &Ui, doc: &Document, scene: &Scene<'_>, actions: &mut Actio
     let handle = Rect::from_min_size(pos2(bar.left() + 1.0, top), vec2(BAR - 2.0, handle_height));
     let response = ui.interact(bar, Id::unique("lanes scroll bar"), Sense::click_and_drag());
     response.widget_info(|| WidgetInfo::labeled(Role::ScrollBar, true, "Scroll lanes"));
-    let strength = if response.hovered() || response.dragged() { 0.6 } else { 0.3 };
+    let strength = if response.hovered() || response.dragged() {
+        0.6
+    } else {
+        0.3
+    };
     let fill = ui.visuals().text_color().gamma_multiply(strength);
     ui.painter().rect_filled(handle, 3.0, fill);
     if response.dragged() && free > 0.0 {
-        actions.push(Action::ScrollTo(doc.scroll + response.drag_delta().y * most / free));
+        actions.push(Action::ScrollTo(
+            doc.scroll + response.drag_delta().y * most / free,
+        ));
     } else if response.clicked()
         && let Some(at) = response.interact_pointer_pos()
     {
@@ -624,7 +651,8 @@ fn splitter_ui(ui: &Ui, rect: Rect, width: f32, actions: &mut Actions) {
     if response.hovered() || response.dragged() {
         ui.ctx().set_cursor_icon(CursorIcon::ResizeHorizontal);
         let color = ui.visuals().selection.stroke.color;
-        ui.painter().vline(x, rect.y_range(), egui::Stroke::new(1.0, color));
+        ui.painter()
+            .vline(x, rect.y_range(), egui::Stroke::new(1.0, color));
     }
     if response.dragged()
         && let Some(at) = response.interact_pointer_pos()

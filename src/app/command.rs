@@ -119,9 +119,7 @@ impl Shortcut {
     #[must_use]
     pub fn matches(self, key: Key, physical: Option<Key>, modifiers: Modifiers) -> bool {
         match self.key {
-            KeyAt::Place(place) => {
-                physical.unwrap_or(key) == place && !modifiers.any()
-            }
+            KeyAt::Place(place) => physical.unwrap_or(key) == place && !modifiers.any(),
             KeyAt::Typed(typed) => {
                 let same_mods = self.modifiers.command == modifiers.command
                     && self.modifiers.alt == modifiers.alt
@@ -355,7 +353,10 @@ pub const GESTURES: &[(&str, &str)] = &[
     ("Shift+wheel, Shift+drag", "Pan"),
     ("Middle drag, Space+drag", "Pan"),
     ("Right-click", "Menu of the span or lane"),
-    ("Drag in the overview", "Move the view; its handles resize it"),
+    (
+        "Drag in the overview",
+        "Move the view; its handles resize it",
+    ),
 ];
 
 #[cfg(test)]
@@ -373,8 +374,9 @@ mod tests {
                 // A place and a typed letter without modifiers are the same key on a US keyboard.
                 if let KeyAt::Place(place) = key.key {
                     assert!(
-                        !seen.iter().any(|(k, _)| k.key == KeyAt::Typed(place)
-                            && !k.modifiers.any()),
+                        !seen
+                            .iter()
+                            .any(|(k, _)| k.key == KeyAt::Typed(place) && !k.modifiers.any()),
                         "{key:?}"
                     );
                 }

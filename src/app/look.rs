@@ -70,7 +70,11 @@ impl Look {
     /// The style of egui's own widgets.
     fn style(&self) -> Style {
         let mut style = Style::default();
-        let mut visuals = if self.theme.dark { Visuals::dark() } else { Visuals::light() };
+        let mut visuals = if self.theme.dark {
+            Visuals::dark()
+        } else {
+            Visuals::light()
+        };
         let radius = CornerRadius::same(4);
         visuals.panel_fill = self.panel;
         visuals.window_fill = self.panel;
@@ -125,9 +129,16 @@ impl Look {
     /// Gives egui the styles of both themes, and signs (arrows, triangles) also in proportional text.
     pub fn install(ctx: &Context) {
         let mut fonts = egui::FontDefinitions::default();
-        let mono = fonts.families.get(&FontFamily::Monospace).cloned().unwrap_or_default();
+        let mono = fonts
+            .families
+            .get(&FontFamily::Monospace)
+            .cloned()
+            .unwrap_or_default();
         let proportional = fonts.families.entry(FontFamily::Proportional).or_default();
-        let missing: Vec<String> = mono.into_iter().filter(|f| !proportional.contains(f)).collect();
+        let missing: Vec<String> = mono
+            .into_iter()
+            .filter(|f| !proportional.contains(f))
+            .collect();
         proportional.extend(missing);
         ctx.set_fonts(fonts);
         for (egui_theme, dark) in [(egui::Theme::Dark, true), (egui::Theme::Light, false)] {

@@ -27,8 +27,8 @@ pub use layout::{
 };
 pub use lod::{Intervals, Leaf, Lod, Part, Piece, RankTrees, SubRow, Tree, WaitRow};
 pub use rows::{
-    GROUP_GAP, LANE_GAP, MAX_OPEN_WORKERS, Node, NodeId, NodeKind, QUIET_SHARE, ROW_HEIGHT, Row,
-    RowKind, RowState, RowTree, Rows, SUMMARY_HEIGHT,
+    GROUP_GAP, LANE_GAP, MAX_OPEN_FRAMES, MAX_OPEN_WORKERS, Node, NodeId, NodeKind, QUIET_SHARE,
+    ROW_HEIGHT, Row, RowKind, RowState, RowTree, Rows, SUMMARY_HEIGHT,
 };
 pub use theme::{Swatch, Theme};
 pub use viewport::{GUTTER, MIN_WINDOW_NS, Viewport, Window};

@@ -151,8 +151,14 @@ fn a_job_can_be_done_with_keys_alone() {
     w.event(Event::Text(file.display().to_string()));
     w.run_steps(2);
     w.key_press(Key::Enter);
-    until(&mut w, "the picture", |app| app.state.last_written.is_some());
-    assert!(std::fs::read(&file).expect("written").starts_with(b"\x89PNG"));
+    until(&mut w, "the picture", |app| {
+        app.state.last_written.is_some()
+    });
+    assert!(
+        std::fs::read(&file)
+            .expect("written")
+            .starts_with(b"\x89PNG")
+    );
 }
 
 #[test]
@@ -187,8 +193,14 @@ fn remembered_views_come_back() {
     let config = dir.join("config");
     let mut w = sized(1_400.0, 900.0, Store::in_dir(&config));
     open(&mut w, &path);
-    act(&mut w, Action::ViewRange(TimeRange::new(100 * MS, 140 * MS)));
-    act(&mut w, Action::SelectRange(Some(TimeRange::new(110 * MS, 120 * MS))));
+    act(
+        &mut w,
+        Action::ViewRange(TimeRange::new(100 * MS, 140 * MS)),
+    );
+    act(
+        &mut w,
+        Action::SelectRange(Some(TimeRange::new(110 * MS, 120 * MS))),
+    );
     act(&mut w, Action::ShowTab(Tab::Steps));
     let window = doc(&w).viewport.range();
     w.state_mut().state.save_now();

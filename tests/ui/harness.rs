@@ -32,7 +32,9 @@ impl TestRenderer for Soft {
         let size = ctx.content_rect().size() * scale;
         let size = [size.x.round() as usize, size.y.round() as usize];
         let primitives = ctx.tessellate(output.shapes.clone(), scale);
-        let picture = self.0.render(&primitives, size, scale, egui::Color32::BLACK);
+        let picture = self
+            .0
+            .render(&primitives, size, scale, egui::Color32::BLACK);
         let (width, height) = (picture.width as u32, picture.height as u32);
         image::RgbaImage::from_raw(width, height, picture.rgba).ok_or_else(|| "size".to_owned())
     }
@@ -137,8 +139,24 @@ pub fn tiny(dir: &Path) -> PathBuf {
         let step = format!("ProfilerStep#{k}");
         x("user_annotation", &step, 100, 100, t, 100_000, "");
         x("user_annotation", next, 100, 100, t, 40_000, "");
-        x("user_annotation", "forward", 100, 100, t + 40_500, 5_000, "");
-        x("cuda_runtime", "cudaLaunchKernel", 100, 100, t + 41_000, 10, &link);
+        x(
+            "user_annotation",
+            "forward",
+            100,
+            100,
+            t + 40_500,
+            5_000,
+            "",
+        );
+        x(
+            "cuda_runtime",
+            "cudaLaunchKernel",
+            100,
+            100,
+            t + 41_000,
+            10,
+            &link,
+        );
         let detail = format!(r#"{link},"grid":[{k},1,1]"#);
         x("kernel", "gemm_kernel", 0, 7, t + 45_000, 75_000, &detail);
     }
@@ -177,7 +195,13 @@ pub fn ruler(window: &Window) -> f32 {
     doc(window).canvas[1] + 8.0
 }
 
-pub fn press(window: &Window, pos: Pos2, button: PointerButton, pressed: bool, modifiers: Modifiers) {
+pub fn press(
+    window: &Window,
+    pos: Pos2,
+    button: PointerButton,
+    pressed: bool,
+    modifiers: Modifiers,
+) {
     window.event(egui::Event::PointerButton {
         pos,
         button,
@@ -223,7 +247,12 @@ pub fn ctrl(window: &mut Window, key: Key) {
 
 /// Figures of the selection: (exposed wait, busy, idle for another cause, not recorded) of the only GPU, and range.
 pub fn figures(window: &mut Window) -> ((i64, i64, i64, i64), TimeRange) {
-    let doc = window.state_mut().state.doc.as_mut().expect("a trace is open");
+    let doc = window
+        .state_mut()
+        .state
+        .doc
+        .as_mut()
+        .expect("a trace is open");
     stallscope::app::refresh_selection(doc);
     let s = doc.shown.selection.as_ref().expect("figures");
     let g = s.gpus.first().expect("a GPU");

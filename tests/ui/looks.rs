@@ -23,7 +23,10 @@ fn timeline_with_a_selection() {
     let path = tiny(&dir);
     let mut w = small();
     open(&mut w, &path);
-    act(&mut w, Action::SelectRange(Some(TimeRange::new(100 * MS, 200 * MS))));
+    act(
+        &mut w,
+        Action::SelectRange(Some(TimeRange::new(100 * MS, 200 * MS))),
+    );
     act(&mut w, Action::ShowTab(Tab::Selection));
     w.snapshot("selection_dark");
     w.state_mut().state.settings.theme = ThemeChoice::Light;
@@ -61,11 +64,17 @@ fn everything_is_reachable_in_a_small_window() {
     for tab in Tab::ALL {
         let node = w.get_by_role_and_label(egui::accesskit::Role::Tab, tab.title());
         let rect = node.rect();
-        assert!(rect.right() <= 1_000.0 && rect.bottom() <= 640.0, "{tab:?} at {rect}");
+        assert!(
+            rect.right() <= 1_000.0 && rect.bottom() <= 640.0,
+            "{tab:?} at {rect}"
+        );
     }
     for button in ["Export PNG…", "Help", "Light or dark", "Open trace…"] {
         let rect = w.get_by_label(button).rect();
-        assert!(rect.left() >= 0.0 && rect.right() <= 1_000.0, "{button} at {rect}");
+        assert!(
+            rect.left() >= 0.0 && rect.right() <= 1_000.0,
+            "{button} at {rect}"
+        );
     }
     assert!(doc(&w).lanes_height > 60.0);
 }

@@ -91,7 +91,11 @@ fn sorting_turns_around() {
     show(&mut w, Tab::Steps);
     let tops = |w: &Window| -> Vec<f32> {
         (0..3)
-            .map(|i| w.get_by_label_contains(&format!("#{i}, Rank 0")).rect().top())
+            .map(|i| {
+                w.get_by_label_contains(&format!("#{i}, Rank 0"))
+                    .rect()
+                    .top()
+            })
             .collect()
     };
     assert!(tops(&w).is_sorted());
@@ -117,15 +121,27 @@ fn tables_and_spans_are_copied_as_tsv() {
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 4, "{text}");
     assert!(lines[0].starts_with("Step\tRank\tStart (ms)\tWait (ms)\tHidden (ms)\tExposed (ms)"));
-    assert!(lines[1].contains("\t40.000000\t0.000000\t40.000000\t"), "{text}");
+    assert!(
+        lines[1].contains("\t40.000000\t0.000000\t40.000000\t"),
+        "{text}"
+    );
 
     let trace = doc(&w).trace.clone();
-    let kernel = trace.spans().ids().find(|&s| trace.span_name(s) == "gemm_kernel").expect("one");
+    let kernel = trace
+        .spans()
+        .ids()
+        .find(|&s| trace.span_name(s) == "gemm_kernel")
+        .expect("one");
     act(&mut w, Action::RevealSpan(kernel));
     w.event(egui::Event::Copy);
     w.step();
     let text = copied(&w);
-    for part in ["Name\tgemm_kernel", "Duration (ns)\t75000000", "stream\t7", "grid\t[0,1,1]"] {
+    for part in [
+        "Name\tgemm_kernel",
+        "Duration (ns)\t75000000",
+        "stream\t7",
+        "grid\t[0,1,1]",
+    ] {
         assert!(text.contains(part), "{part} in {text}");
     }
 }
@@ -134,11 +150,19 @@ fn tables_and_spans_are_copied_as_tsv() {
 fn the_inspector_shows_args_and_the_gpu_side() {
     let mut w = showing(&tiny(&scratch("ui_inspector")));
     let trace = doc(&w).trace.clone();
-    let forward = trace.spans().ids().find(|&s| trace.span_name(s) == "forward").expect("one");
+    let forward = trace
+        .spans()
+        .ids()
+        .find(|&s| trace.span_name(s) == "forward")
+        .expect("one");
     act(&mut w, Action::RevealSpan(forward));
     w.get_by_label("GPU launched");
     w.get_by_label("74.500 ms");
-    let kernel = trace.spans().ids().find(|&s| trace.span_name(s) == "gemm_kernel").expect("one");
+    let kernel = trace
+        .spans()
+        .ids()
+        .find(|&s| trace.span_name(s) == "gemm_kernel")
+        .expect("one");
     act(&mut w, Action::RevealSpan(kernel));
     w.get_by_label("grid");
     w.get_by_label("[0,1,1]");
@@ -149,7 +173,10 @@ fn the_inspector_shows_args_and_the_gpu_side() {
 fn the_verdict_names_the_bound_and_shows_where() {
     let mut w = showing(&repository("sample_traces/torch_0_workers.json.gz"));
     w.get_by_label_contains("Input-bound");
-    let show = w.query_all_by_label_contains("Show enumerate").next().expect("evidence");
+    let show = w
+        .query_all_by_label_contains("Show enumerate")
+        .next()
+        .expect("evidence");
     show.click();
     settle(&mut w);
     let range = doc(&w).range.expect("the place is selected");
@@ -162,7 +189,8 @@ fn what_if_answers_for_a_recorded_loader() {
     show(&mut w, Tab::WhatIf);
     w.get_by_label("Step");
     w.get_by_label_contains("Measured per batch");
-    w.get_by_role_and_label(egui::accesskit::Role::Slider, "Workers").focus();
+    w.get_by_role_and_label(egui::accesskit::Role::Slider, "Workers")
+        .focus();
     w.run_steps(2);
     w.key_press(Key::ArrowRight);
     settle(&mut w);

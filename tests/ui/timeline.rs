@@ -56,7 +56,13 @@ fn figures_follow_while_the_pointer_moves() {
         seen.push(figures(&mut w).0.1);
     }
     assert!(seen.is_sorted() && seen[0] < seen[2], "{seen:?}");
-    press(&w, at(&w, 260 * MS, y), PointerButton::Primary, false, Modifiers::NONE);
+    press(
+        &w,
+        at(&w, 260 * MS, y),
+        PointerButton::Primary,
+        false,
+        Modifiers::NONE,
+    );
     w.run_steps(2);
     // The edge can be taken and moved; the other one stays.
     let range = doc(&w).range.expect("a range");
@@ -91,7 +97,11 @@ fn a_step_is_selected_by_a_click_and_a_span_by_its_own() {
 fn links_lead_from_the_call_to_its_kernel_and_back() {
     let mut w = showing(&tiny(&scratch("ui_links")));
     let trace = doc(&w).trace.clone();
-    let forward = trace.spans().ids().find(|&s| trace.span_name(s) == "forward").expect("forward");
+    let forward = trace
+        .spans()
+        .ids()
+        .find(|&s| trace.span_name(s) == "forward")
+        .expect("forward");
     act(&mut w, Action::RevealSpan(forward));
     key(&mut w, Key::CloseBracket);
     let kernel = doc(&w).span.expect("a kernel");
@@ -103,9 +113,17 @@ fn links_lead_from_the_call_to_its_kernel_and_back() {
     assert_eq!(doc(&w).span, Some(forward));
     // The tail ends where the kernel does, to the nanosecond.
     // It belongs to the outermost span with that last kernel: the step.
-    let tail = doc(&w).analysis.tails().iter().find(|t| t.last_op == kernel).expect("a tail");
+    let tail = doc(&w)
+        .analysis
+        .tails()
+        .iter()
+        .find(|t| t.last_op == kernel)
+        .expect("a tail");
     assert_eq!(trace.span_name(tail.span), "ProfilerStep#0");
-    assert_eq!(tail.lag, trace.spans().end(kernel) - trace.spans().end(tail.span));
+    assert_eq!(
+        tail.lag,
+        trace.spans().end(kernel) - trace.spans().end(tail.span)
+    );
     assert_eq!(tail.lag, 20 * MS);
 }
 
@@ -154,7 +172,10 @@ fn zooming_in_and_out_keeps_the_time_under_the_pointer() {
 #[test]
 fn the_wheel_pans_and_scrolls_and_back_returns_the_exact_view() {
     let mut w = showing(&tiny(&scratch("ui_wheel")));
-    act(&mut w, Action::ViewRange(TimeRange::new(100 * MS, 140 * MS)));
+    act(
+        &mut w,
+        Action::ViewRange(TimeRange::new(100 * MS, 140 * MS)),
+    );
     let first = doc(&w).viewport.window();
     // Another gesture begins half a second later.
     w.run_steps(4);
@@ -181,7 +202,10 @@ fn the_wheel_pans_and_scrolls_and_back_returns_the_exact_view() {
 #[test]
 fn middle_drag_and_shift_drag_pan() {
     let mut w = showing(&tiny(&scratch("ui_pan")));
-    act(&mut w, Action::ViewRange(TimeRange::new(100 * MS, 140 * MS)));
+    act(
+        &mut w,
+        Action::ViewRange(TimeRange::new(100 * MS, 140 * MS)),
+    );
     for (button, modifiers) in [
         (PointerButton::Middle, Modifiers::NONE),
         (PointerButton::Primary, Modifiers::SHIFT),
@@ -201,7 +225,10 @@ fn middle_drag_and_shift_drag_pan() {
         w.event(egui::Event::ModifiersChanged(Modifiers::NONE));
         w.run_steps(3);
         let moved = (doc(&w).viewport.window().start - before) / doc(&w).viewport.ns_per_px();
-        assert!((moved - 100.0).abs() < 2.0, "{button:?} moved {moved} points");
+        assert!(
+            (moved - 100.0).abs() < 2.0,
+            "{button:?} moved {moved} points"
+        );
         assert_eq!(doc(&w).range, None);
     }
 }
@@ -230,7 +257,12 @@ fn the_exported_picture_is_that_of_the_exporter() {
         ..PngOptions::default()
     };
     let direct = render_png(&d.trace, &d.analysis, &d.rows, &options).expect("a picture");
-    assert!(written == direct.png, "{} and {} bytes", written.len(), direct.png.len());
+    assert!(
+        written == direct.png,
+        "{} and {} bytes",
+        written.len(),
+        direct.png.len()
+    );
     key(&mut w, Key::Escape);
     assert!(w.state().state.dialog.is_none());
 }
@@ -272,7 +304,8 @@ fn a_trace_without_gpu_events_says_so_and_has_no_empty_band() {
 
 #[test]
 fn a_real_trace_shows_its_known_figures() {
-    let name = "traces/torch/AMD-AGI-TraceLens__h100_google_owlv2-large-patch14-ensemble__1016001.json.gz";
+    let name =
+        "traces/torch/AMD-AGI-TraceLens__h100_google_owlv2-large-patch14-ensemble__1016001.json.gz";
     let Some(path) = shared(name) else {
         return;
     };
@@ -302,5 +335,8 @@ fn a_real_trace_shows_its_known_figures() {
     assert_eq!((parts.0, parts.1, parts.3), (619_045_006, 566_759_477, 0));
     let d = w.state_mut().state.doc.as_mut().expect("open");
     let wait = d.shown.selection.as_ref().expect("figures").wait;
-    assert_eq!((wait.total, wait.exposed, wait.hidden), (619_045_006, 619_045_006, 0));
+    assert_eq!(
+        (wait.total, wait.exposed, wait.hidden),
+        (619_045_006, 619_045_006, 0)
+    );
 }

@@ -44,7 +44,11 @@ fn group_ui(ui: &mut Ui, group: Group, mac: bool) {
         .show(ui, |ui| {
             for command in Command::ALL.iter().filter(|c| c.group() == group) {
                 let keys = command.keys_text(mac);
-                let keys = if keys.is_empty() { "palette".to_owned() } else { keys };
+                let keys = if keys.is_empty() {
+                    "palette".to_owned()
+                } else {
+                    keys
+                };
                 ui.label(RichText::new(keys).monospace().weak());
                 ui.label(command.text()).on_hover_text(command.tooltip());
                 ui.end_row();
@@ -54,11 +58,14 @@ fn group_ui(ui: &mut Ui, group: Group, mac: bool) {
 
 fn mouse_ui(ui: &mut Ui) {
     heading(ui, "Mouse");
-    egui::Grid::new("help mouse").num_columns(2).spacing([12.0, 3.0]).show(ui, |ui| {
-        for (gesture, does) in GESTURES {
-            ui.label(RichText::new(*gesture).monospace().weak());
-            ui.label(*does);
-            ui.end_row();
-        }
-    });
+    egui::Grid::new("help mouse")
+        .num_columns(2)
+        .spacing([12.0, 3.0])
+        .show(ui, |ui| {
+            for (gesture, does) in GESTURES {
+                ui.label(RichText::new(*gesture).monospace().weak());
+                ui.label(*does);
+                ui.end_row();
+            }
+        });
 }

@@ -76,7 +76,9 @@ fn title_ui(ui: &mut Ui, title: &str) -> bool {
         ui.label(RichText::new(title).strong().size(16.0));
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             let cross = RichText::new("×").size(18.0);
-            let button = egui::Button::new(cross).frame(false).min_size(vec2(24.0, 24.0));
+            let button = egui::Button::new(cross)
+                .frame(false)
+                .min_size(vec2(24.0, 24.0));
             let response = ui.add(button).on_hover_text("Close (Esc)");
             close = response.accessible_name("Close").clicked();
         });

@@ -1,33 +1,47 @@
 //! The beginning and the end of the report: title, waits, ranks; notices.
 
+use std::path::Path;
+
 use super::super::analyse::Analysed;
-use super::super::table::{self, Table, ms, percent, printable};
+use super::super::notices;
+use super::super::table::{Table, ms, percent, printable};
 use super::{heading, of_rank, say};
 use crate::time::{format_count, format_ns};
+
+/// What was opened, in a few words: file names, or the folder that holds all of them.
+fn opened(a: &Analysed) -> String {
+    let paths: Vec<&Path> = a
+        .analysis
+        .trace()
+        .sources()
+        .iter()
+        .map(|s| s.path.as_path())
+        .collect();
+    let name = |p: &Path| printable(&p.file_name().unwrap_or(p.as_os_str()).to_string_lossy());
+    let parent = paths
+        .first()
+        .and_then(|p| p.parent())
+        .filter(|p| p.file_name().is_some());
+    match parent {
+        Some(folder) if paths.len() > 1 && paths.iter().all(|p| p.parent() == Some(folder)) => {
+            format!("{} ({} files)", name(folder), paths.len())
+        }
+        _ => {
+            let names: Vec<String> = paths.iter().take(3).map(|p| name(p)).collect();
+            match paths.len() {
+                n if n > 3 => format!("{} and {} more files", names.join(", "), n - 3),
+                _ => names.join(", "),
+            }
+        }
+    }
+}
 
 /// What is reported on.
 pub fn title(out: &mut String, a: &Analysed) {
     let trace = a.analysis.trace();
-    let names: Vec<String> = trace
-        .sources()
-        .iter()
-        .take(3)
-        .map(|s| {
-            printable(
-                &s.path
-                    .file_name()
-                    .unwrap_or(s.path.as_os_str())
-                    .to_string_lossy(),
-            )
-        })
-        .collect();
-    let more = match trace.sources().len() {
-        n if n > 3 => format!(" and {} more files", n - 3),
-        _ => String::new(),
-    };
     out.push_str(&format!(
-        "{}{more}: {} spans in {}\n",
-        names.join(", "),
+        "{}: {} spans in {}\n",
+        opened(a),
         format_count(trace.counted_spans()),
         format_ns(trace.extent().len()),
     ));
@@ -208,7 +222,7 @@ pub fn ranks(out: &mut String, a: &Analysed) {
 }
 
 /// What was repaired, skipped, guessed or not recorded.
-pub fn notices(out: &mut String, a: &Analysed) {
+pub fn notices_list(out: &mut String, a: &Analysed) {
     let trace = a.analysis.trace();
     if a.report.notices.is_empty() {
         return;
@@ -216,26 +230,7 @@ pub fn notices(out: &mut String, a: &Analysed) {
     heading(out, "Notices");
     let many = trace.sources().len() > 1;
     for notice in &a.report.notices {
-        let file = notice.source.filter(|_s| many).map(|s| {
-            let path = &trace.source(s).path;
-            format!(
-                "  in {}",
-                printable(
-                    &path
-                        .file_name()
-                        .unwrap_or(path.as_os_str())
-                        .to_string_lossy()
-                )
-            )
-        });
-        say(
-            out,
-            &format!(
-                "{}{}",
-                table::printable(&notice.to_string()),
-                file.unwrap_or_default()
-            ),
-        );
+        say(out, &notices::to_text(trace, notice, many));
     }
 }
 

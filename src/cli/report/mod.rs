@@ -2,10 +2,12 @@
 
 use std::io::Write;
 
-use super::CliError;
+use serde_json::Value;
+
 use super::analyse::{self, Analysed};
 use super::args::Report;
-use super::load;
+use super::{CliError, load, notices};
+use crate::export::report::{ReportOptions, report};
 
 mod cpu;
 mod csv;
@@ -21,10 +23,34 @@ pub fn run(args: &Report, out: &mut dyn Write) -> Result<u8, CliError> {
     let analysed = analyse::analyse(opened, &args.scope)?;
     if args.csv {
         csv::steps(&analysed, out)?;
+    } else if args.json {
+        let text =
+            serde_json::to_string_pretty(&json(&analysed, args)).map_err(std::io::Error::from)?;
+        writeln!(out, "{text}")?;
     } else {
         out.write_all(text(&analysed, args)?.as_bytes())?;
     }
     Ok(0)
+}
+
+/// Every figure, under stable paths; of one rank only where that was asked for.
+fn json(a: &Analysed, args: &Report) -> Value {
+    let trace = a.analysis.trace();
+    let imported = a.report.notices.iter().map(|n| notices::to_json(trace, n));
+    let options = ReportOptions {
+        window: Some(a.window),
+        grid: args.windows,
+        notices: imported.chain(notices::of_analysis(a)).collect(),
+        ..ReportOptions::default()
+    };
+    let mut value = report(&a.analysis, &options);
+    if let Some(rank) = a.rank
+        && let Some(Value::Object(ranks)) = value.get_mut("ranks")
+    {
+        let wanted = a.analysis.ranks()[rank].rank.to_string();
+        ranks.retain(|key, _figures| *key == wanted);
+    }
+    value
 }
 
 /// The whole report as text.
@@ -49,7 +75,7 @@ fn text(a: &Analysed, args: &Report) -> Result<String, CliError> {
     if let Some(width) = args.windows {
         windows::windows(&mut out, a, width, args.layers)?;
     }
-    head::notices(&mut out, a);
+    head::notices_list(&mut out, a);
     Ok(out)
 }
 

@@ -128,7 +128,7 @@ pub(super) fn percent(part: i64, whole: i64) -> String {
     let tenths = (i128::from(part) * 1_000 + i128::from(whole) / 2) / i128::from(whole);
     match tenths {
         0..5 => "< 1 %".to_owned(),
-        995..1_000 if part < whole => "> 99 %".to_owned(),
+        995.. if part < whole => "> 99 %".to_owned(),
         _ => format!("{} %", (tenths + 5) / 10),
     }
 }

@@ -32,6 +32,10 @@ pub(super) struct Place {
     pub bar: Rect,
     /// GPU lane: fades while links show.
     pub gpu: bool,
+    /// About the recording itself: holds everything else.
+    pub recorder: bool,
+    /// Lane of a training loop: its waits are told apart.
+    pub loops: bool,
 }
 
 /// What the stages of one strip collect, in painting order.
@@ -62,6 +66,8 @@ pub(super) fn strip(ctx: &mut Ctx<'_>, strip: &Strip<'_>) {
                 row.y + strip.dy + row.height - BAR_INSET,
             ),
             gpu: false,
+            recorder: false,
+            loops: false,
         };
         match row.kind {
             RowKind::Header => {}
@@ -143,7 +149,14 @@ fn row_of(ctx: &mut Ctx<'_>, at: (u32, u16), mut place: Place, out: &mut Layers,
     let Some(row) = leaf.rows.get(usize::from(at.1)) else {
         return;
     };
-    place.gpu = input.trace.lane(leaf.lane).kind == LaneKind::Gpu;
+    let kind = input.trace.lane(leaf.lane).kind;
+    place.gpu = kind == LaneKind::Gpu;
+    place.recorder = kind == LaneKind::Recorder;
+    place.loops = input
+        .analysis
+        .ranks()
+        .iter()
+        .any(|r| r.loop_lane == Some(leaf.lane));
     let mut runs = Runs::new(input.viewport);
     let layers = input.analysis.layers();
     row.walk(input.trace, layers, ctx.window, ctx.merge_ns, &mut |p| {
@@ -180,7 +193,13 @@ fn mark(ctx: &Ctx<'_>, run: &Run, place: Place, id: impl Fn(u32) -> SpanId) -> M
 
 fn draw(ctx: &mut Ctx<'_>, mark: &Mark, run: &Run, place: Place, out: &mut Layers, summary: bool) {
     let theme = ctx.input.theme;
-    let mut look = ctx.style(mark.class, place.gpu);
+    let mut look = match mark.class {
+        LayerClass::Wait if !place.loops => {
+            style::wait_elsewhere(theme, ctx.opacity(mark.class, place.gpu))
+        }
+        _ if place.recorder => ctx.style(LayerClass::Container, false),
+        class => ctx.style(class, place.gpu),
+    };
     if run.count > 1 {
         ctx.list.stats.merged_runs += 1;
         ctx.list.stats.merged_spans += u64::from(run.count);
@@ -216,7 +235,8 @@ fn draw(ctx: &mut Ctx<'_>, mark: &Mark, run: &Run, place: Place, out: &mut Layer
 fn span(ctx: &Ctx<'_>, mark: &Mark, look: &style::Style, out: &mut Layers) {
     let rect = mark.rect;
     let px = ctx.pixel();
-    let wide = f64::from(rect.width()) >= OWN_WIDTH;
+    // Two borders of a narrow span would be all of it.
+    let wide = rect.width() >= BORDER_FROM;
     if ctx.input.trace.is_unfinished(mark.first) {
         let to = look.fill.percent(8);
         out.spans.push(fade_out(ctx, rect, look.fill, to));
@@ -245,7 +265,7 @@ fn span(ctx: &Ctx<'_>, mark: &Mark, look: &style::Style, out: &mut Layers) {
             width: px,
         });
     } else if let Some(fill) = look.edge
-        && rect.width() >= 4.0
+        && rect.width() >= 3.0
     {
         out.spans.push(Item::Rect {
             rect: Rect::new(rect.x1 - px, rect.y0, rect.x1, rect.y1),
@@ -254,6 +274,8 @@ fn span(ctx: &Ctx<'_>, mark: &Mark, look: &style::Style, out: &mut Layers) {
     }
 }
 
+/// From this width a span has a border all around, points.
+const BORDER_FROM: f32 = 6.0;
 /// Width of the fading end of an unfinished span, points.
 const FADE: f32 = 24.0;
 
