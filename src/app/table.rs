@@ -265,8 +265,12 @@ pub fn table_ui(
 ) -> Option<usize> {
     state.refresh(table, stamp);
     let spare = ui.available_width() - table.columns().iter().map(|c| c.width).sum::<f32>();
-    // The first column takes what is left, up to a width at which the eye loses the row.
-    let first = spare.clamp(0.0, 220.0);
+    // A first column of names takes what is left, up to a width at which the eye loses the row.
+    let names = table
+        .columns()
+        .first()
+        .is_some_and(|c| !c.numeric && c.width >= 120.0);
+    let first = if names { spare.clamp(0.0, 180.0) } else { 0.0 };
     let edges: Vec<(f32, f32)> = table
         .columns()
         .iter()

@@ -131,6 +131,9 @@ fn search_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions, wide: boo
         .hint_text("Find spans…  /")
         .desired_width(if wide { 220.0 } else { 130.0 });
     let response = ui.add(edit).accessible_name("Find spans");
+    if std::mem::take(&mut state.focus_search) {
+        response.request_focus();
+    }
     if response.changed() {
         actions.push(Action::SearchFor(text));
     }

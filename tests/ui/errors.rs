@@ -31,7 +31,6 @@ fn unknown_files_are_named_with_what_can_be_read() {
         assert!(text.contains(name), "{text}");
         w.get_by_label("Copy details").click();
         w.run_steps(2);
-        w.get_by_label("Close (Esc)");
         w.check_accessibility();
         w.get_all_by_label("Close")
             .next()
@@ -81,9 +80,9 @@ fn nsight_reports_come_with_the_command_that_converts_them() {
     open(&mut w, &report);
     assert!(error_of(&mut w).contains("nsys export"));
     w.get_by_label("Copy command").click();
-    w.run_steps(2);
-    let copied = w.output().platform_output.commands.len();
-    let _ = copied;
+    w.step();
+    w.step();
+    w.get_by_label("Command copied");
 }
 
 #[test]
@@ -96,7 +95,7 @@ fn a_truncated_trace_opens_with_a_notice() {
     w.get_by_label_contains("notice").click();
     w.run_steps(3);
     assert!(matches!(w.state().state.dialog, Some(Dialog::Notices)));
-    w.get_by_label_contains("ends early");
+    w.get_by_label_contains("The file ends ");
     w.check_accessibility();
 }
 

@@ -27,6 +27,8 @@ pub struct ExportDialog {
     file: String,
     /// Whether the user changed the name.
     renamed: bool,
+    /// The Save button got the focus, so that Enter saves.
+    focused: bool,
     preview: Latest<PngOptions, Preview>,
     texture: Option<(u64, TextureHandle)>,
 }
@@ -47,6 +49,7 @@ impl ExportDialog {
             lanes: Lanes::AsShown,
             file: String::new(),
             renamed: false,
+            focused: false,
             preview: Latest::new("stallscope-preview"),
             texture: None,
         })
@@ -192,8 +195,12 @@ fn file_ui(ui: &mut Ui, dialog: &mut ExportDialog, actions: &mut Actions) -> boo
         let response = ui.add(edit).labelled_by(label);
         dialog.renamed |= response.changed();
         let entered = response.lost_focus() && ui.input(|i| i.key_pressed(egui::Key::Enter));
-        let save = ui.button("Save").clicked();
-        if save || entered {
+        let save = ui.button("Save");
+        if !dialog.focused {
+            dialog.focused = true;
+            save.request_focus();
+        }
+        if save.clicked() || entered {
             actions.push(Action::SavePng(Some(PathBuf::from(dialog.file.trim()))));
         }
         if ui
