@@ -129,6 +129,9 @@ impl Query {
     }
 }
 
+/// Number of the search, hits by start, hits by id.
+type Found = (u64, Vec<SpanId>, Vec<SpanId>);
+
 /// The search box and what it found.
 #[derive(Default)]
 pub struct Search {
@@ -143,7 +146,7 @@ pub struct Search {
     /// Index of the current hit.
     pub at: Option<usize>,
     newest: Arc<AtomicU64>,
-    running: Option<Receiver<(u64, Vec<SpanId>, Vec<SpanId>)>>,
+    running: Option<Receiver<Found>>,
     started: u64,
 }
 
