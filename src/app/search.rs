@@ -130,6 +130,9 @@ impl Query {
     }
 }
 
+/// Number of the search, hits by start, hits for drawing.
+type Found = (u64, Vec<SpanId>, Highlights);
+
 /// The search box and what it found.
 #[derive(Default)]
 pub struct Search {
@@ -144,7 +147,7 @@ pub struct Search {
     /// Index of the current hit.
     pub at: Option<usize>,
     newest: Arc<AtomicU64>,
-    running: Option<Receiver<(u64, Vec<SpanId>, Highlights)>>,
+    running: Option<Receiver<Found>>,
     started: u64,
 }
 

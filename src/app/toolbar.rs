@@ -178,7 +178,7 @@ fn waits_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions, wide: bool) {
         text.push_str(&format!(" · {}", doc.walk.short_share()));
     }
     let warn = |t: &str| RichText::new(t).color(state.look.warning);
-    if doc.walk.len() == 0 {
+    if doc.walk.is_empty() {
         ui.label(RichText::new(text).color(state.look.weak))
             .on_hover_text(doc.walk.why_none());
         return;

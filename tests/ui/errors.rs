@@ -80,8 +80,7 @@ fn nsight_reports_come_with_the_command_that_converts_them() {
     open(&mut w, &report);
     assert!(error_of(&mut w).contains("nsys export"));
     w.get_by_label("Copy command").click();
-    w.step();
-    w.step();
+    w.run_steps(4);
     w.get_by_label("Command copied");
 }
 
