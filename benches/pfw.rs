@@ -8,8 +8,8 @@ use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use divan::counter::BytesCount;
 use divan::Bencher;
+use divan::counter::BytesCount;
 use serde::Deserialize;
 use stallscope::import::{OpenOptions, Progress, open};
 

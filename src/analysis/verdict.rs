@@ -270,13 +270,21 @@ impl Analysis {
     fn steady_gpu(&self, rank: usize, gpu: usize, set: &Union) -> SteadyGpu {
         let (sets, gpu_sets) = (&self.rank_sets[rank], &self.gpu_sets[gpu]);
         let m = |u: &Union| set.parts().iter().map(|p| u.measure_in(*p)).sum();
+        let mut causes = [0; 4];
+        for part in set.parts() {
+            let idle = gpu_sets.causes.measure_in(&self.gpus[gpu].idle, *part);
+            for (i, sum) in causes.iter_mut().enumerate() {
+                *sum += idle[i] - sets.excused[i].measure_in(*part);
+            }
+        }
+        let [host_idle, _, other_idle, unknown_idle] = causes;
         SteadyGpu {
             exposed_comm: m(&gpu_sets.comm_only),
             exposed_h2d: m(&gpu_sets.h2d_exposed),
             bubble: m(&sets.bubble),
-            host_idle: m(&sets.host_idle),
-            other_idle: m(&sets.other_idle),
-            unknown_idle: m(&sets.unknown_idle),
+            host_idle,
+            other_idle,
+            unknown_idle,
             compute: m(gpu_sets.class(LayerId::GPU_COMPUTE)),
         }
     }
@@ -443,15 +451,11 @@ impl Analysis {
                     GapCause::Other
                 };
                 let sets = &self.rank_sets[facts.rank];
-                let set = if wanted == GapCause::Host {
-                    &sets.host_idle
-                } else {
-                    &sets.other_idle
-                };
+                let excused = &sets.excused[wanted as usize];
                 let gaps = self.gaps(gpu, facts.window);
                 let mut gaps: Vec<_> = gaps
                     .filter(|g| g.cause == wanted)
-                    .map(|g| (set.measure_in(g.range), g))
+                    .map(|g| (g.range.len() - excused.measure_in(g.range), g))
                     .filter(|(m, g)| *m > 0 && inside(g.range))
                     .collect();
                 gaps.sort_by_key(|(m, g)| (Reverse(*m), g.range.start));

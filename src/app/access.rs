@@ -37,20 +37,31 @@ pub fn nodes(ui: &Ui, doc: &Document, scene: &Scene<'_>, canvas: &Response) {
 }
 
 fn waits(ui: &Ui, doc: &Document, scene: &Scene<'_>) {
-    let shown = scene.list.targets.iter().filter_map(|(rect, target)| match target {
-        Target::Wait(w) => Some((rect, *w)),
-        _ => None,
-    });
+    let shown = scene
+        .list
+        .targets
+        .iter()
+        .filter_map(|(rect, target)| match target {
+            Target::Wait(w) => Some((rect, *w)),
+            _ => None,
+        });
     for (i, (rect, w)) in shown.take(MAX_WAITS).enumerate() {
         let wait = &doc.analysis.waits()[w];
-        let node = ui.interact(scene.to_window(*rect), Id::unique(("wait node", i)), Sense::empty());
+        let node = ui.interact(
+            scene.to_window(*rect),
+            Id::unique(("wait node", i)),
+            Sense::empty(),
+        );
         node.widget_info(|| {
             let exposed = match wait.exposed {
                 0 => String::new(),
                 ns => format!(", {} exposed", format_ns(ns)),
             };
             let at = format_ns(wait.range.start);
-            let text = format!("batch wait {} at {at}{exposed}", format_ns(wait.range.len()));
+            let text = format!(
+                "batch wait {} at {at}{exposed}",
+                format_ns(wait.range.len())
+            );
             WidgetInfo::labeled(Role::Label, true, text)
         });
     }
@@ -58,10 +69,15 @@ fn waits(ui: &Ui, doc: &Document, scene: &Scene<'_>) {
 
 /// The selected span, wherever it is; announced when it changes.
 fn announce(ui: &Ui, doc: &Document, scene: &Scene<'_>, span: crate::model::SpanId) {
-    let mark = scene.list.marks.iter().find(|m| m.kind == MarkKind::Selected);
-    let rect = mark.map_or(egui::Rect::from_min_size(scene.rect.min, egui::Vec2::ZERO), |m| {
-        scene.to_window(m.rect)
-    });
+    let mark = scene
+        .list
+        .marks
+        .iter()
+        .find(|m| m.kind == MarkKind::Selected);
+    let rect = mark.map_or(
+        egui::Rect::from_min_size(scene.rect.min, egui::Vec2::ZERO),
+        |m| scene.to_window(m.rect),
+    );
     let id = Id::unique("selected span node");
     let node = ui.interact(rect, id, Sense::empty());
     let text = format!(
@@ -71,5 +87,6 @@ fn announce(ui: &Ui, doc: &Document, scene: &Scene<'_>, span: crate::model::Span
         format_ns(doc.trace.spans().start(span))
     );
     node.widget_info(|| WidgetInfo::labeled(Role::Status, true, &text));
-    ui.ctx().accesskit_node_builder(id, |n| n.set_live(egui::accesskit::Live::Polite));
+    ui.ctx()
+        .accesskit_node_builder(id, |n| n.set_live(egui::accesskit::Live::Polite));
 }

@@ -107,7 +107,9 @@ impl AppState {
             Action::HideNode(node) => {
                 let title = doc.tree.node(node).title.clone();
                 doc.change_rows(|rows, tree| rows.hide(tree, node));
-                self.say(format!("{title} is hidden; the palette has “Show hidden lanes”"));
+                self.say(format!(
+                    "{title} is hidden; the palette has “Show hidden lanes”"
+                ));
             }
             Action::ShowOnly(node) => doc.change_rows(|rows, tree| rows.show_only(tree, node)),
             Action::FilterLanes(text) => doc.change_rows(|rows, _| rows.filter = text),
@@ -143,7 +145,11 @@ impl AppState {
             Command::Clear => self.clear(ctx),
             Command::ToggleTheme => {
                 let dark = self.look.theme.dark;
-                self.settings.theme = if dark { ThemeChoice::Light } else { ThemeChoice::Dark };
+                self.settings.theme = if dark {
+                    ThemeChoice::Light
+                } else {
+                    ThemeChoice::Dark
+                };
             }
             Command::SystemTheme => self.settings.theme = ThemeChoice::System,
             Command::UiLarger => self.scale_ui(110),
@@ -172,7 +178,13 @@ impl AppState {
         match command {
             Command::Reload => {
                 let paths = doc.paths.clone();
-                self.open(ctx, Request { paths, ..Request::default() });
+                self.open(
+                    ctx,
+                    Request {
+                        paths,
+                        ..Request::default()
+                    },
+                );
             }
             Command::Search => self.focus_search = true,
             Command::ExpandAll | Command::CollapseAll => {
@@ -205,7 +217,9 @@ impl AppState {
                 self.say("Command copied".to_owned());
             }
             Command::ExportCsv | Command::ExportJson => {
-                if let Some((name, text)) = panels::selection_file(self, command == Command::ExportJson) {
+                if let Some((name, text)) =
+                    panels::selection_file(self, command == Command::ExportJson)
+                {
                     self.pick(ctx, Ask::Save(name, Box::new(|| Ok(text.into_bytes()))));
                 }
             }
@@ -295,7 +309,8 @@ impl AppState {
     fn search_for(&mut self, ctx: &Context, text: String) {
         if let Some(doc) = &mut self.doc {
             let wake = ctx.clone();
-            doc.search.start(text, &doc.analysis, move || wake.request_repaint());
+            doc.search
+                .start(text, &doc.analysis, move || wake.request_repaint());
         }
     }
 

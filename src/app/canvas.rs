@@ -88,7 +88,8 @@ fn focus(ui: &Ui, state: &AppState, response: &Response, rect: Rect) {
         ui.memory_mut(|m| m.set_focus_lock_filter(canvas_id(), filter));
         let stroke = egui::Stroke::new(1.0, state.look.select);
         let frame = rect.shrink(0.5);
-        ui.painter().rect_stroke(frame, 0.0, stroke, egui::StrokeKind::Inside);
+        ui.painter()
+            .rect_stroke(frame, 0.0, stroke, egui::StrokeKind::Inside);
     }
 }
 
@@ -226,7 +227,10 @@ impl Scene<'_> {
         if !areas.pinned.is_empty() && inside(areas.pinned) {
             let y = p.y - areas.pinned.y0 + doc.pinned_scroll;
             let rows = doc.rows.pinned();
-            return rows.iter().find(|r| r.y <= y && y < r.y + r.height).map(|r| r.kind);
+            return rows
+                .iter()
+                .find(|r| r.y <= y && y < r.y + r.height)
+                .map(|r| r.kind);
         }
         None
     }
@@ -235,7 +239,11 @@ impl Scene<'_> {
     #[must_use]
     pub fn node(&self, at: Pos2) -> Option<crate::view::NodeId> {
         let p = self.point(at);
-        self.list.lanes.iter().find(|l| l.rect.y0 <= p.y && p.y < l.rect.y1).map(|l| l.node)
+        self.list
+            .lanes
+            .iter()
+            .find(|l| l.rect.y0 <= p.y && p.y < l.rect.y1)
+            .map(|l| l.node)
     }
 
     fn under(&self, doc: &Document, at: Pos2) -> Under {
@@ -250,7 +258,11 @@ impl Scene<'_> {
 
     fn time_at(&self, doc: &Document, at: Pos2, free: bool) -> i64 {
         let time = doc.viewport.time_from_x(self.x(at));
-        if free { time } else { snap(doc, &self.under(doc, at), time) }
+        if free {
+            time
+        } else {
+            snap(doc, &self.under(doc, at), time)
+        }
     }
 
     /// The span that a mark stands for: itself, or the longest of a run.
@@ -559,7 +571,10 @@ pub fn wait_of(doc: &Document, span: crate::model::SpanId) -> Option<usize> {
     let range = doc.trace.spans().range(span);
     let waits = doc.analysis.waits();
     let i = waits.partition_point(|w| w.range.start <= range.start);
-    (0..i).rev().take(64).find(|&w| waits[w].span == span || waits[w].range.covers(range))
+    (0..i)
+        .rev()
+        .take(64)
+        .find(|&w| waits[w].span == span || waits[w].range.covers(range))
 }
 
 fn scroll_bar_ui(ui: &Ui, doc: &Document, scene: &Scene<'_>, actions: &mut Actions) {
@@ -577,11 +592,17 @@ fn scroll_bar_ui(ui: &Ui, doc: &Document, scene: &Scene<'_>, actions: &mut Actio
     let handle = Rect::from_min_size(pos2(bar.left() + 1.0, top), vec2(BAR - 2.0, handle_height));
     let response = ui.interact(bar, Id::unique("lanes scroll bar"), Sense::click_and_drag());
     response.widget_info(|| WidgetInfo::labeled(Role::ScrollBar, true, "Scroll lanes"));
-    let strength = if response.hovered() || response.dragged() { 0.6 } else { 0.3 };
+    let strength = if response.hovered() || response.dragged() {
+        0.6
+    } else {
+        0.3
+    };
     let fill = ui.visuals().text_color().gamma_multiply(strength);
     ui.painter().rect_filled(handle, 3.0, fill);
     if response.dragged() && free > 0.0 {
-        actions.push(Action::ScrollTo(doc.scroll + response.drag_delta().y * most / free));
+        actions.push(Action::ScrollTo(
+            doc.scroll + response.drag_delta().y * most / free,
+        ));
     } else if response.clicked()
         && let Some(at) = response.interact_pointer_pos()
     {
@@ -599,7 +620,8 @@ fn splitter_ui(ui: &Ui, rect: Rect, width: f32, actions: &mut Actions) {
     if response.hovered() || response.dragged() {
         ui.ctx().set_cursor_icon(CursorIcon::ResizeHorizontal);
         let color = ui.visuals().selection.stroke.color;
-        ui.painter().vline(x, rect.y_range(), egui::Stroke::new(1.0, color));
+        ui.painter()
+            .vline(x, rect.y_range(), egui::Stroke::new(1.0, color));
     }
     if response.dragged()
         && let Some(at) = response.interact_pointer_pos()

@@ -119,9 +119,7 @@ impl Shortcut {
     #[must_use]
     pub fn matches(self, key: Key, physical: Option<Key>, modifiers: Modifiers) -> bool {
         match self.key {
-            KeyAt::Place(place) => {
-                physical.unwrap_or(key) == place && !modifiers.any()
-            }
+            KeyAt::Place(place) => physical.unwrap_or(key) == place && !modifiers.any(),
             KeyAt::Typed(typed) => {
                 let same_mods = self.modifiers.command == modifiers.command
                     && self.modifiers.alt == modifiers.alt
@@ -342,14 +340,23 @@ impl Command {
 /// Mouse gestures, for the help sheet: (gesture, what it does).
 pub const GESTURES: &[(&str, &str)] = &[
     ("Drag", "Select a range; snaps to span edges, Alt = free"),
-    ("Drag an edge, Shift+click", "Move that edge, extend the range to here"),
+    (
+        "Drag an edge, Shift+click",
+        "Move that edge, extend the range to here",
+    ),
     ("Click a span, empty space", "Select the span, clear"),
-    ("Double-click a span, empty space", "Zoom to it, show the whole trace"),
+    (
+        "Double-click a span, empty space",
+        "Zoom to it, show the whole trace",
+    ),
     ("Ctrl+wheel, pinch", "Zoom at the pointer"),
     ("Wheel", "Scroll the lanes"),
     ("Shift+wheel, middle drag, Shift+drag, Space+drag", "Pan"),
     ("Right-click", "Menu of the span or lane"),
-    ("Drag in the overview", "Move the view; its handles resize it"),
+    (
+        "Drag in the overview",
+        "Move the view; its handles resize it",
+    ),
 ];
 
 #[cfg(test)]
@@ -367,8 +374,9 @@ mod tests {
                 // A place and a typed letter without modifiers are the same key on a US keyboard.
                 if let KeyAt::Place(place) = key.key {
                     assert!(
-                        !seen.iter().any(|(k, _)| k.key == KeyAt::Typed(place)
-                            && !k.modifiers.any()),
+                        !seen
+                            .iter()
+                            .any(|(k, _)| k.key == KeyAt::Typed(place) && !k.modifiers.any()),
                         "{key:?}"
                     );
                 }

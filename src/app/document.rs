@@ -12,9 +12,7 @@ use crate::analysis::{Analysis, Cancelled, Options, Rules};
 use crate::import::{ArgsReader, ImportReport, Loaded, Progress};
 use crate::model::{SpanId, Trace};
 use crate::time::{TimeRange, format_count};
-use crate::view::{
-    History, Lod, NodeId, RowState, RowTree, Rows, Stats, Swatch, Viewport, Window,
-};
+use crate::view::{History, Lod, NodeId, RowState, RowTree, Rows, Stats, Swatch, Viewport, Window};
 
 /// Tabs of the details panel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -281,7 +279,12 @@ impl Document {
     /// What was opened, for the tooltip of its name.
     #[must_use]
     pub fn about(&self) -> String {
-        let mut lines: Vec<String> = self.paths.iter().take(8).map(|p| p.display().to_string()).collect();
+        let mut lines: Vec<String> = self
+            .paths
+            .iter()
+            .take(8)
+            .map(|p| p.display().to_string())
+            .collect();
         if self.paths.len() > 8 {
             lines.push(format!("and {} more", self.paths.len() - 8));
         }
@@ -305,5 +308,8 @@ fn swatches_of(trace: &Trace, analysis: &Analysis) -> BTreeSet<Swatch> {
         seen[usize::from(layers.of(id).0)] = true;
     }
     let infos = layers.infos().iter().zip(&seen);
-    infos.filter(|(_, seen)| **seen).map(|(l, _)| Swatch::of(l.class)).collect()
+    infos
+        .filter(|(_, seen)| **seen)
+        .map(|(l, _)| Swatch::of(l.class))
+        .collect()
 }

@@ -37,7 +37,10 @@ impl Dump {
         }
         // Readers see the old file or the new one, never a half.
         let half = file.with_extension("part");
-        if std::fs::write(&half, &text).and_then(|()| std::fs::rename(&half, file)).is_ok() {
+        if std::fs::write(&half, &text)
+            .and_then(|()| std::fs::rename(&half, file))
+            .is_ok()
+        {
             self.last = text;
         }
     }

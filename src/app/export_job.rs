@@ -90,7 +90,11 @@ pub fn range(doc: &Document, span: Span) -> TimeRange {
 /// The name of a picture or table of what is selected, else of what shows.
 #[must_use]
 pub fn file_stem(doc: &Document) -> String {
-    let shown = if doc.range.is_some() { Span::Selection } else { Span::Visible };
+    let shown = if doc.range.is_some() {
+        Span::Selection
+    } else {
+        Span::Visible
+    };
     let name = suggested_name(&doc.name, range(doc, shown));
     name.trim_end_matches(".png").to_owned()
 }
@@ -176,7 +180,10 @@ pub fn command_line(state: &AppState) -> String {
     words.extend(["-o".to_owned(), quoted(&name)]);
     words.push(format!("--range {}ns..{}ns", shown.start, shown.end));
     words.push(format!("--width {} --scale {}", choice.width, choice.scale));
-    words.push(format!("--theme {}", if choice.dark { "dark" } else { "light" }));
+    words.push(format!(
+        "--theme {}",
+        if choice.dark { "dark" } else { "light" }
+    ));
     words.join(" ")
 }
 

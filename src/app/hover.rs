@@ -17,7 +17,13 @@ const REST: f32 = 0.15;
 const WIDTH: f32 = 380.0;
 
 /// Shows the tooltip of what is under the pointer.
-pub fn tooltip_ui(ui: &Ui, state: &AppState, scene: &Scene<'_>, canvas: &Response, tree: &Response) {
+pub fn tooltip_ui(
+    ui: &Ui,
+    state: &AppState,
+    scene: &Scene<'_>,
+    canvas: &Response,
+    tree: &Response,
+) {
     let Some(doc) = &state.doc else {
         return;
     };
@@ -63,7 +69,11 @@ pub fn text_at(doc: &Document, scene: &Scene<'_>, at: egui::Pos2) -> Vec<String>
     match scene.hit(at) {
         Hit::Mark(m) => {
             let mark = &scene.list.marks[m];
-            if mark.count == 1 { span_lines(doc, mark.first) } else { run_lines(doc, mark) }
+            if mark.count == 1 {
+                span_lines(doc, mark.first)
+            } else {
+                run_lines(doc, mark)
+            }
         }
         Hit::Target(Target::Wait(w)) => wait_lines(doc, w),
         Hit::Target(Target::Step(rank, step)) => {
@@ -145,7 +155,10 @@ fn link_line(doc: &Document, span: SpanId) -> Option<String> {
         let delay = spans.start(span) - spans.start(call);
         let by = super::navigate::parent(&doc.trace, doc.tree.lod(), call).unwrap_or(call);
         let name = doc.trace.span_name(by);
-        return Some(format!("launched {} earlier by {name}", format_ns(delay.max(0))));
+        return Some(format!(
+            "launched {} earlier by {name}",
+            format_ns(delay.max(0))
+        ));
     }
     let links = doc.jobs.links.get(&span)?;
     let last = links.ops.iter().map(|&o| spans.end(o)).max()?;
@@ -153,7 +166,10 @@ fn link_line(doc: &Document, span: SpanId) -> Option<String> {
     let s = if links.ops.len() == 1 { "" } else { "s" };
     let lag = last - spans.end(span);
     Some(if lag > 0 {
-        format!("launched {n} GPU operation{s}; the last ends {} after it", format_ns(lag))
+        format!(
+            "launched {n} GPU operation{s}; the last ends {} after it",
+            format_ns(lag)
+        )
     } else {
         format!("launched {n} GPU operation{s}; all end before it")
     })
@@ -164,9 +180,15 @@ fn link_line(doc: &Document, span: SpanId) -> Option<String> {
 pub fn step_of(doc: &Document, span: SpanId) -> Option<(&Step, f64)> {
     let lane = doc.trace.lane(doc.trace.spans().lane(span));
     let ranks = doc.analysis.ranks();
-    let rank = ranks.iter().find(|r| r.rank == lane.rank).or(ranks.first())?;
+    let rank = ranks
+        .iter()
+        .find(|r| r.rank == lane.rank)
+        .or(ranks.first())?;
     let range = doc.trace.spans().range(span);
-    let i = rank.steps.partition_point(|s| s.range.start <= range.start).checked_sub(1)?;
+    let i = rank
+        .steps
+        .partition_point(|s| s.range.start <= range.start)
+        .checked_sub(1)?;
     let step = &rank.steps[i];
     let inside = step.range.clip(range).len();
     step.range
@@ -180,8 +202,16 @@ fn run_lines(doc: &Document, mark: &Mark) -> Vec<String> {
     let width = f64::from(mark.rect.width().max(1.0));
     let len = width * doc.viewport.ns_per_px();
     vec![
-        format!("{} spans, mostly {}", format_count(u64::from(mark.count)), info.title),
-        format!("busy {} ({})", format_ns(mark.busy), percent((mark.busy as f64 / len).min(1.0))),
+        format!(
+            "{} spans, mostly {}",
+            format_count(u64::from(mark.count)),
+            info.title
+        ),
+        format!(
+            "busy {} ({})",
+            format_ns(mark.busy),
+            percent((mark.busy as f64 / len).min(1.0))
+        ),
         format!(
             "longest: {} {}",
             doc.trace.span_name(mark.longest),
@@ -225,7 +255,10 @@ fn step_lines(doc: &Document, rank: usize, step: &Step) -> Vec<String> {
         format!("batch wait {}", format_ns(within(&info.wait))),
     ];
     if info.gpu.is_some() {
-        lines.push(format!("{} of it exposed", format_ns(within(&info.wait_exposed))));
+        lines.push(format!(
+            "{} of it exposed",
+            format_ns(within(&info.wait_exposed))
+        ));
     }
     lines.push("click: select".to_owned());
     lines
@@ -238,7 +271,11 @@ fn band_lines(doc: &Document, gpu: Option<usize>) -> Vec<String> {
             let (busy, idle) = (gpu.busy.measure_in(window), gpu.idle.measure_in(window));
             vec![
                 format!("GPU {}", gpu.key),
-                format!("in view: busy {} · idle {}", format_ns(busy), format_ns(idle)),
+                format!(
+                    "in view: busy {} · idle {}",
+                    format_ns(busy),
+                    format_ns(idle)
+                ),
             ]
         }
         None => vec![

@@ -81,7 +81,12 @@ fn allowed(state: &AppState, command: Command) -> bool {
 /// Opens what is dropped on the window.
 pub fn drops(ctx: &Context, state: &mut AppState, actions: &mut Actions) {
     let (hovers, paths) = ctx.input(|i| {
-        let paths: Vec<PathBuf> = i.raw.dropped_files.iter().map(|f| f.path().to_owned()).collect();
+        let paths: Vec<PathBuf> = i
+            .raw
+            .dropped_files
+            .iter()
+            .map(|f| f.path().to_owned())
+            .collect();
         (!i.raw.hovered_files.is_empty(), paths)
     });
     state.drop_hovers = hovers;

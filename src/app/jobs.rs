@@ -112,7 +112,14 @@ mod tests {
                 let _ = tell.send(());
             }
         };
-        latest.request(1, move || { wait.recv().expect("go"); 10 }, wake());
+        latest.request(
+            1,
+            move || {
+                wait.recv().expect("go");
+                10
+            },
+            wake(),
+        );
         // Asked for while another is made: only the last one is.
         latest.request(2, || panic!("superseded"), wake());
         latest.request(3, || 30, wake());

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use super::document::Document;
 use super::settings;
-use crate::samples::SAMPLES;
 use crate::import::{self, ErrorKind, LoadError, OpenOptions, Phase, Progress};
+use crate::samples::SAMPLES;
 
 /// How long the rate of reading is averaged over.
 const RATE_WINDOW: Duration = Duration::from_secs(2);
@@ -244,6 +244,7 @@ mod tests {
         })
         .expect("a thread");
         loading.cancel();
-        told.recv_timeout(Duration::from_millis(200)).expect("ended");
+        told.recv_timeout(Duration::from_millis(200))
+            .expect("ended");
     }
 }

@@ -52,7 +52,11 @@ pub fn loading_ui(ui: &Ui, state: &mut AppState, actions: &mut Actions) {
 
 /// Reading fills most of the bar; what comes after it cannot tell how far it is.
 fn bar(now: &Snapshot) -> ProgressBar {
-    let read = if now.total > 0 { now.done as f32 / now.total as f32 } else { 0.0 };
+    let read = if now.total > 0 {
+        now.done as f32 / now.total as f32
+    } else {
+        0.0
+    };
     let share = match now.phase {
         Phase::Looking => 0.0,
         Phase::Reading => 0.8 * read.min(1.0),
@@ -60,13 +64,19 @@ fn bar(now: &Snapshot) -> ProgressBar {
         Phase::Sorting => 0.87,
         Phase::Analysing => 0.93,
     };
-    ProgressBar::new(share).desired_height(8.0).animate(now.phase != Phase::Reading)
+    ProgressBar::new(share)
+        .desired_height(8.0)
+        .animate(now.phase != Phase::Reading)
 }
 
 fn text(now: &Snapshot) -> String {
     let mut parts = vec![now.phase.label().to_owned()];
     if now.total > 0 {
-        parts.push(format!("{} of {}", bytes_text(now.done), bytes_text(now.total)));
+        parts.push(format!(
+            "{} of {}",
+            bytes_text(now.done),
+            bytes_text(now.total)
+        ));
     }
     if now.phase == Phase::Reading && now.rate > 0.0 {
         parts.push(format!("{}/s", bytes_text(now.rate as u64)));
@@ -114,5 +124,9 @@ pub fn drop_hint_ui(ui: &Ui, state: &AppState) {
     let galley = painter.layout_no_wrap(text.to_owned(), font, state.look.text);
     let back = egui::Rect::from_center_size(rect.center(), galley.size() + vec2(40.0, 24.0));
     painter.rect_filled(back, 8.0, state.look.panel);
-    painter.galley(back.center() - galley.size() / 2.0, galley, Color32::PLACEHOLDER);
+    painter.galley(
+        back.center() - galley.size() / 2.0,
+        galley,
+        Color32::PLACEHOLDER,
+    );
 }

@@ -70,7 +70,11 @@ impl Look {
     /// The style of egui's own widgets.
     fn style(&self) -> Style {
         let mut style = Style::default();
-        let mut visuals = if self.theme.dark { Visuals::dark() } else { Visuals::light() };
+        let mut visuals = if self.theme.dark {
+            Visuals::dark()
+        } else {
+            Visuals::light()
+        };
         let radius = CornerRadius::same(4);
         visuals.panel_fill = self.panel;
         visuals.window_fill = self.panel;

@@ -56,9 +56,15 @@ fn span_menu_ui(ui: &mut Ui, doc: &Document, span: SpanId, actions: &mut Actions
     let shown: String = name.chars().take(40).collect();
     ui.label(egui::RichText::new(shown).weak());
     item(ui, "Zoom to span", actions, || Action::ViewRange(range));
-    item(ui, "Select its range", actions, || Action::SelectRange(Some(range)));
-    item(ui, "Select span", actions, || Action::SelectSpan(Some(span)));
-    item(ui, "Copy name", actions, || Action::CopyText(name.to_owned(), "Name copied"));
+    item(ui, "Select its range", actions, || {
+        Action::SelectRange(Some(range))
+    });
+    item(ui, "Select span", actions, || {
+        Action::SelectSpan(Some(span))
+    });
+    item(ui, "Copy name", actions, || {
+        Action::CopyText(name.to_owned(), "Name copied")
+    });
     let id = doc.trace.spans().name(span);
     item(ui, "Find same name", actions, || Action::FindName(id));
     if let Some((leaf, _)) = doc.tree.lod().place(&doc.trace, span) {
@@ -87,7 +93,11 @@ fn node_items_ui(ui: &mut Ui, doc: &Document, node: NodeId, actions: &mut Action
     }
     item(ui, "Hide", actions, || Action::HideNode(node));
     let only = doc.row_state.only.as_ref() == Some(&info.key);
-    let text = if only { "Show all again" } else { "Show only this" };
+    let text = if only {
+        "Show all again"
+    } else {
+        "Show only this"
+    };
     item(ui, text, actions, || Action::ShowOnly(node));
     if let Some(parent) = info.parent.filter(|_| doc.tree.lane(node).is_some()) {
         let title = &doc.tree.node(parent).title;

@@ -133,7 +133,11 @@ impl App {
     fn window_ui(&mut self, ui: &mut Ui, actions: &mut action::Actions) {
         let state = &mut self.state;
         let look = state.look.clone();
-        let bar = |x: i8| Frame::new().fill(look.panel).inner_margin(Margin::symmetric(x, 0));
+        let bar = |x: i8| {
+            Frame::new()
+                .fill(look.panel)
+                .inner_margin(Margin::symmetric(x, 0))
+        };
         Panel::top("toolbar")
             .exact_size(toolbar::HEIGHT)
             .frame(bar(8))
@@ -177,7 +181,8 @@ fn details_ui(ui: &mut Ui, state: &mut AppState, actions: &mut action::Actions, 
     }
     let top = panel.response.rect.top();
     let stroke = Stroke::new(1.0, state.look.line);
-    ui.painter().hline(panel.response.rect.x_range(), top, stroke);
+    ui.painter()
+        .hline(panel.response.rect.x_range(), top, stroke);
 }
 
 /// Styles and input options that egui needs once.

@@ -97,7 +97,8 @@ fn scroll(state: &mut AppState, by: f32) {
 
 /// The selected range, else the selected span.
 fn selected(doc: &Document) -> Option<TimeRange> {
-    doc.range.or_else(|| doc.span.map(|s| doc.trace.spans().range(s)))
+    doc.range
+        .or_else(|| doc.span.map(|s| doc.trace.spans().range(s)))
 }
 
 /// Centres the selection; fits it when it already is in the middle.
@@ -127,7 +128,11 @@ fn history(state: &mut AppState, back: bool) {
     let Some(doc) = &mut state.doc else {
         return;
     };
-    let window = if back { doc.history.back() } else { doc.history.forward() };
+    let window = if back {
+        doc.history.back()
+    } else {
+        doc.history.forward()
+    };
     let Some(to) = window else {
         return;
     };
@@ -215,7 +220,11 @@ fn scroll_to_span(state: &mut AppState, span: SpanId) {
         return;
     };
     let node = doc.tree.of_leaf(leaf);
-    if doc.rows.of_span(&doc.trace, span).is_none_or(|r| doc.rows.rows()[r].node != node) {
+    if doc
+        .rows
+        .of_span(&doc.trace, span)
+        .is_none_or(|r| doc.rows.rows()[r].node != node)
+    {
         doc.change_rows(|rows, tree| rows.reveal(tree, node));
     }
     let Some(row) = doc.rows.of_span(&doc.trace, span) else {
@@ -249,7 +258,11 @@ fn neighbour(doc: &Document, forward: bool) -> Option<SpanId> {
     let (leaf, sub) = doc.tree.lod().place(&doc.trace, span)?;
     let row = &doc.tree.lod().leaf(leaf).rows[usize::from(sub)];
     let at = row.find(span)?;
-    let next = if forward { at.checked_add(1)? } else { at.checked_sub(1)? };
+    let next = if forward {
+        at.checked_add(1)?
+    } else {
+        at.checked_sub(1)?
+    };
     ((next as usize) < row.len()).then(|| row.id(next))
 }
 
@@ -277,7 +290,9 @@ pub fn lane_in_focus(doc: &Document) -> Option<NodeId> {
         let (leaf, _) = doc.tree.lod().place(&doc.trace, s)?;
         Some(doc.tree.of_leaf(leaf))
     });
-    of_span.or(doc.pointer.node).filter(|&n| doc.tree.lane(n).is_some())
+    of_span
+        .or(doc.pointer.node)
+        .filter(|&n| doc.tree.lane(n).is_some())
 }
 
 fn step_to(state: &mut AppState, to: impl Fn(&Trace, &Lod, SpanId) -> Option<SpanId>) {

@@ -48,7 +48,11 @@ pub fn overview_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
     paint::paint(&list, &ui.painter_at(strip), strip.min);
     let response = ui.interact(strip, Id::unique("overview"), Sense::click_and_drag());
     response.widget_info(|| {
-        WidgetInfo::labeled(Role::Canvas, true, "Overview of the whole trace; drag to move the view")
+        WidgetInfo::labeled(
+            Role::Canvas,
+            true,
+            "Overview of the whole trace; drag to move the view",
+        )
     });
     let map = overview_viewport(&doc.trace, strip.width());
     drag(ui, doc, &map, strip, &response, actions);
@@ -57,7 +61,11 @@ pub fn overview_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
 
 fn filter_ui(ui: &mut Ui, doc: &Document, header: Rect, actions: &mut Actions) {
     let inner = header.shrink2(vec2(8.0, 11.0));
-    let mut side = ui.new_child(egui::UiBuilder::new().max_rect(inner).id_salt("lane filter"));
+    let mut side = ui.new_child(
+        egui::UiBuilder::new()
+            .max_rect(inner)
+            .id_salt("lane filter"),
+    );
     side.horizontal_centered(|ui| {
         let mut text = doc.row_state.filter.clone();
         let hidden = doc.rows.hidden_lanes();
@@ -120,7 +128,9 @@ fn drag(
         let grip = grip_at(doc, map, origin.x - strip.left());
         ui.data_mut(|d| d.insert_temp(id, grip));
     }
-    let at = ui.input(|i| i.pointer.latest_pos()).map(|p| p.x - strip.left());
+    let at = ui
+        .input(|i| i.pointer.latest_pos())
+        .map(|p| p.x - strip.left());
     let Some(x) = at else {
         return;
     };

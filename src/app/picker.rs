@@ -77,7 +77,11 @@ impl Ask {
     fn run(self) -> Picked {
         let asked = Instant::now();
         let nothing = || {
-            if asked.elapsed() < TOO_FAST { Picked::NoDialog } else { Picked::Nothing }
+            if asked.elapsed() < TOO_FAST {
+                Picked::NoDialog
+            } else {
+                Picked::Nothing
+            }
         };
         let path = |h: FileHandle| h.path().to_owned();
         match self {

@@ -36,7 +36,10 @@ impl Query {
     pub fn parse(text: &str) -> Self {
         let mut query = Self::default();
         let trimmed = text.trim();
-        if let Some(name) = trimmed.strip_prefix("=\"").and_then(|t| t.strip_suffix('"')) {
+        if let Some(name) = trimmed
+            .strip_prefix("=\"")
+            .and_then(|t| t.strip_suffix('"'))
+        {
             query.exact = Some(name.to_owned());
             return query;
         }
@@ -94,7 +97,11 @@ impl Query {
             .layers()
             .infos()
             .iter()
-            .map(|l| self.layer.as_ref().is_none_or(|p| has(&l.name, p) || has(&l.title, p)))
+            .map(|l| {
+                self.layer
+                    .as_ref()
+                    .is_none_or(|p| has(&l.name, p) || has(&l.title, p))
+            })
             .collect();
         let mut found = Vec::new();
         for lane in trace.lane_ids() {
@@ -154,7 +161,12 @@ impl Search {
     }
 
     /// Starts searching for `text`; `wake` is called when the hits are there.
-    pub fn start(&mut self, text: String, analysis: &Arc<Analysis>, wake: impl Fn() + Send + 'static) {
+    pub fn start(
+        &mut self,
+        text: String,
+        analysis: &Arc<Analysis>,
+        wake: impl Fn() + Send + 'static,
+    ) {
         let query = Query::parse(&text);
         self.text = text;
         if query == self.query {
@@ -201,7 +213,12 @@ impl Search {
     }
 
     /// The next (or previous) hit; the first one at or after `from` when none is current.
-    pub fn step(&mut self, forward: bool, from: i64, start_of: impl Fn(SpanId) -> i64) -> Option<SpanId> {
+    pub fn step(
+        &mut self,
+        forward: bool,
+        from: i64,
+        start_of: impl Fn(SpanId) -> i64,
+    ) -> Option<SpanId> {
         let n = self.hits.len();
         if n == 0 {
             return None;
@@ -246,7 +263,10 @@ mod tests {
         assert_eq!(q.text, "conv2d fwd");
         assert_eq!(q.lane.as_deref(), Some("main"));
         assert_eq!(q.layer.as_deref(), Some("op"));
-        assert_eq!((q.longer, q.shorter), (Some(5_000_000), Some(1_000_000_000)));
+        assert_eq!(
+            (q.longer, q.shorter),
+            (Some(5_000_000), Some(1_000_000_000))
+        );
         assert!(q.bad.is_empty() && !q.is_empty());
         assert!(Query::parse("  ").is_empty());
         assert_eq!(Query::parse("dur>soon").bad, ["dur>soon"]);

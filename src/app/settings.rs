@@ -360,10 +360,17 @@ mod tests {
             view: Some((1, i64::MAX)),
             ..TraceMemory::default()
         });
-        store.save(&settings).expect("a thread").join().expect("no panic");
+        store
+            .save(&settings)
+            .expect("a thread")
+            .join()
+            .expect("no panic");
         let read = store.load();
         assert_eq!(read.ui_percent, 300);
-        assert_eq!(read.recent, [[PathBuf::from("a.json")], [PathBuf::from("b.json")]]);
+        assert_eq!(
+            read.recent,
+            [[PathBuf::from("a.json")], [PathBuf::from("b.json")]]
+        );
         assert_eq!(read.trace("k").and_then(|t| t.view), Some((1, i64::MAX)));
         assert!(!read.wants_hint("zoom"));
     }

@@ -50,7 +50,10 @@ fn edges(doc: &Document, under: &Under, time: i64) -> Vec<i64> {
     match under {
         Under::Row(leaf, sub) => {
             let row = &doc.tree.lod().leaf(*leaf).rows[usize::from(*sub)];
-            let around = [row.at_or_before(&doc.trace, time), row.after(&doc.trace, time)];
+            let around = [
+                row.at_or_before(&doc.trace, time),
+                row.after(&doc.trace, time),
+            ];
             for span in around.into_iter().flatten() {
                 push(doc.trace.spans().range(span));
             }

@@ -151,7 +151,8 @@ impl AppState {
             Some(Picked::NoDialog) => {
                 self.picker = None;
                 let what = "This system has no file dialog.".to_owned();
-                let instead = "Drop files on the window, or name them on the command line: stallscope PATH…";
+                let instead =
+                    "Drop files on the window, or name them on the command line: stallscope PATH…";
                 self.fail(what, instead.to_owned());
             }
             Some(Picked::Failed(what, details)) => {
@@ -228,7 +229,10 @@ impl AppState {
             recall(&mut doc, memory);
         }
         doc.history.record(doc.viewport.window(), 0);
-        ctx.send_viewport_cmd(egui::ViewportCommand::Title(format!("{} – Stallscope", doc.name)));
+        ctx.send_viewport_cmd(egui::ViewportCommand::Title(format!(
+            "{} – Stallscope",
+            doc.name
+        )));
         self.doc = Some(doc);
         self.settings_changed();
     }
@@ -343,7 +347,11 @@ impl AppState {
     /// The commands that the palette and help list, by group.
     #[must_use]
     pub fn commands_of(group: Group) -> Vec<Command> {
-        Command::ALL.iter().copied().filter(|c| c.group() == group).collect()
+        Command::ALL
+            .iter()
+            .copied()
+            .filter(|c| c.group() == group)
+            .collect()
     }
 }
 

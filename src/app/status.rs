@@ -19,16 +19,25 @@ pub fn status_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
     ui.horizontal_centered(|ui| {
         ui.spacing_mut().item_spacing.x = 10.0;
         if let Some(doc) = &state.doc {
-            let label = egui::Label::new(RichText::new(pointer_text(state)).small().color(state.look.weak));
+            let label = egui::Label::new(
+                RichText::new(pointer_text(state))
+                    .small()
+                    .color(state.look.weak),
+            );
             // Fixed, so that the legend does not dance with the pointer.
-            ui.add_sized(vec2((full.width() * 0.36).min(420.0), HEIGHT - 4.0), Left(label));
+            ui.add_sized(
+                vec2((full.width() * 0.36).min(420.0), HEIGHT - 4.0),
+                Left(label),
+            );
             for swatch in Swatch::ALL {
                 if doc.has_swatch(swatch) {
                     legend_ui(ui, state, actions, swatch);
                 }
             }
         }
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| notices_ui(ui, state, actions));
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            notices_ui(ui, state, actions)
+        });
     });
 }
 
@@ -37,7 +46,10 @@ struct Left(egui::Label);
 
 impl egui::Widget for Left {
     fn ui(self, ui: &mut Ui) -> egui::Response {
-        ui.with_layout(Layout::left_to_right(Align::Center), |ui| ui.add(self.0.truncate())).inner
+        ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+            ui.add(self.0.truncate())
+        })
+        .inner
     }
 }
 
@@ -64,7 +76,10 @@ fn pointer_text(state: &AppState) -> String {
         n => parts.push(format!("{} merged runs", format_count(n))),
     }
     if doc.stats.labels_dropped > 0 {
-        parts.push(format!("{} labels left out", format_count(doc.stats.labels_dropped)));
+        parts.push(format!(
+            "{} labels left out",
+            format_count(doc.stats.labels_dropped)
+        ));
     }
     parts.join(" · ")
 }
@@ -81,17 +96,29 @@ fn legend_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions, swatch: Swatc
         return;
     };
     let dimmed = doc.only.is_some_and(|s| s != swatch);
-    let text_color = if dimmed { state.look.weak } else { state.look.text };
+    let text_color = if dimmed {
+        state.look.weak
+    } else {
+        state.look.text
+    };
     let font = egui::FontId::proportional(11.0);
-    let galley = ui.painter().layout_no_wrap(swatch.title().to_owned(), font, text_color);
+    let galley = ui
+        .painter()
+        .layout_no_wrap(swatch.title().to_owned(), font, text_color);
     let size = vec2(galley.size().x + 16.0, HEIGHT - 4.0);
     let (rect, response) = ui.allocate_exact_size(size, Sense::click());
     response.widget_info(|| {
-        WidgetInfo::selected(Role::CheckBox, true, !dimmed, format!("Show {}", swatch.title()))
+        WidgetInfo::selected(
+            Role::CheckBox,
+            true,
+            !dimmed,
+            format!("Show {}", swatch.title()),
+        )
     });
     if response.hovered() || response.has_focus() {
         let fill = ui.visuals().widgets.hovered.weak_bg_fill;
-        ui.painter().rect_filled(rect.expand2(vec2(3.0, 0.0)), 3.0, fill);
+        ui.painter()
+            .rect_filled(rect.expand2(vec2(3.0, 0.0)), 3.0, fill);
     }
     let mut fill = color(state.look.theme.swatch(swatch));
     let mut hatch = (swatch == Swatch::Wait).then(|| color(state.look.theme.hatch()));
@@ -103,7 +130,10 @@ fn legend_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions, swatch: Swatc
     table::draw_swatch(ui, at, table::Swatch { fill, hatch });
     let at = pos2(rect.left() + 15.0, rect.center().y - galley.size().y / 2.0);
     ui.painter().galley(at, galley, text_color);
-    if response.on_hover_text("Click: dim all other colours; again: show all").clicked() {
+    if response
+        .on_hover_text("Click: dim all other colours; again: show all")
+        .clicked()
+    {
         actions.push(Action::OnlySwatch(swatch));
     }
 }
@@ -119,7 +149,11 @@ fn notices_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
         (n, _) => (format!("⚠ {}", plural(n, "notice")), state.look.warning),
     };
     let button = egui::Button::new(RichText::new(text).small().color(color)).frame(false);
-    if ui.add(button).on_hover_text(Command::Notices.tooltip()).clicked() {
+    if ui
+        .add(button)
+        .on_hover_text(Command::Notices.tooltip())
+        .clicked()
+    {
         actions.push(Action::Do(Command::Notices));
     }
 }

@@ -112,7 +112,11 @@ fn natural(a: &str, b: &str) -> Ordering {
             .collect();
         digits.parse::<u64>().ok()
     };
-    let stem = |s: &str| s.chars().take_while(|c| !c.is_ascii_digit()).collect::<String>();
+    let stem = |s: &str| {
+        s.chars()
+            .take_while(|c| !c.is_ascii_digit())
+            .collect::<String>()
+    };
     match (number(a), number(b)) {
         (Some(x), Some(y)) if stem(a) == stem(b) => x.cmp(&y).then_with(|| a.cmp(b)),
         _ => a.cmp(b),
@@ -220,7 +224,11 @@ impl TableState {
                 let (a, b) = (&cells[a as usize], &cells[b as usize]);
                 let unknown = matches!(a, Cell::None) || matches!(b, Cell::None);
                 let order = a.compare(b);
-                if descending && !unknown { order.reverse() } else { order }
+                if descending && !unknown {
+                    order.reverse()
+                } else {
+                    order
+                }
             });
         }
         self.units = (0..table.columns().len())
@@ -293,7 +301,13 @@ pub fn table_ui(
     clicked
 }
 
-fn header_ui(ui: &mut Ui, table: &dyn Table, state: &mut TableState, edges: &[(f32, f32)], width: f32) {
+fn header_ui(
+    ui: &mut Ui,
+    table: &dyn Table,
+    state: &mut TableState,
+    edges: &[(f32, f32)],
+    width: f32,
+) {
     let (rect, _) = ui.allocate_exact_size(vec2(width, ROW), Sense::hover());
     let font = FontId::proportional(11.5);
     for (i, column) in table.columns().iter().enumerate() {
@@ -336,7 +350,11 @@ fn row_ui(
     edges: &[(f32, f32)],
     width: f32,
 ) -> bool {
-    let sense = if table.clickable() { Sense::click() } else { Sense::hover() };
+    let sense = if table.clickable() {
+        Sense::click()
+    } else {
+        Sense::hover()
+    };
     let (rect, _) = ui.allocate_exact_size(vec2(width, ROW), Sense::hover());
     let response = ui.interact(rect, ui.scope_id().with(("row", row)), sense);
     let visuals = ui.visuals();
@@ -352,20 +370,30 @@ fn row_ui(
     ui.painter().rect_filled(rect, 2.0, fill);
     if response.has_focus() {
         let stroke = Stroke::new(1.0, visuals.selection.stroke.color);
-        ui.painter().rect_stroke(rect, 2.0, stroke, egui::StrokeKind::Inside);
+        ui.painter()
+            .rect_stroke(rect, 2.0, stroke, egui::StrokeKind::Inside);
     }
     let color = visuals.text_color();
     let weak = visuals.weak_text_color();
     for (i, column) in table.columns().iter().enumerate() {
         let mut cell = cell_rect(rect, edges[i]);
-        if i == 0 && let Some(swatch) = table.swatch(row) {
+        if i == 0
+            && let Some(swatch) = table.swatch(row)
+        {
             draw_swatch(ui, pos2(cell.left() + PAD, cell.center().y - 5.0), swatch);
             cell.min.x += 18.0;
         }
         let value = table.cell(row, i);
         let color = if value == Cell::None { weak } else { color };
         let shown = value.shown(state.units[i]);
-        draw_text(ui, cell, column.numeric, &shown, FontId::proportional(12.5), color);
+        draw_text(
+            ui,
+            cell,
+            column.numeric,
+            &shown,
+            FontId::proportional(12.5),
+            color,
+        );
     }
     response.widget_info(|| {
         let cells: Vec<String> = table
@@ -374,7 +402,11 @@ fn row_ui(
             .enumerate()
             .map(|(i, c)| format!("{} {}", c.title, table.cell(row, i).shown(state.units[i])))
             .collect();
-        let role = if table.clickable() { Role::Button } else { Role::Label };
+        let role = if table.clickable() {
+            Role::Button
+        } else {
+            Role::Label
+        };
         WidgetInfo::labeled(role, true, cells.join(", "))
     });
     response.clicked()
@@ -458,13 +490,20 @@ mod tests {
         }
         fn cell(&self, row: usize, column: usize) -> Cell<'_> {
             let (name, ns) = self.1[row];
-            if column == 0 { Cell::text(name) } else { Cell::ns(ns) }
+            if column == 0 {
+                Cell::text(name)
+            } else {
+                Cell::ns(ns)
+            }
         }
     }
 
     fn demo() -> Demo {
         Demo(
-            vec![Column::text("Step", 80.0, ""), Column::number("Wait", 80.0, "")],
+            vec![
+                Column::text("Step", 80.0, ""),
+                Column::number("Wait", 80.0, ""),
+            ],
             vec![
                 ("step 10", Some(1_500)),
                 ("step 9", None),

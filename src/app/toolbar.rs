@@ -36,7 +36,12 @@ pub fn toolbar_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
 
 fn divider(ui: &mut Ui) {
     ui.add_space(4.0);
-    ui.add(egui::Separator::default().vertical().shrink(6.0).spacing(8.0));
+    ui.add(
+        egui::Separator::default()
+            .vertical()
+            .shrink(6.0)
+            .spacing(8.0),
+    );
 }
 
 /// A button that runs a command.
@@ -52,7 +57,11 @@ fn command_button(
     let label = command.text();
     response.widget_info(|| WidgetInfo::labeled(Role::Button, state.can(command), label));
     let tip = command.hover_text(state.mac);
-    if response.on_hover_text(&tip).on_disabled_hover_text(tip).clicked() {
+    if response
+        .on_hover_text(&tip)
+        .on_disabled_hover_text(tip)
+        .clicked()
+    {
         actions.push(Action::Do(command));
     }
 }
@@ -67,8 +76,16 @@ fn files_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
                 let missing = state.is_missing(paths);
                 let button = Button::new(name).wrap_mode(egui::TextWrapMode::Truncate);
                 let response = ui.add_enabled(!missing, button);
-                let tip = if missing { format!("missing: {place}") } else { place };
-                if response.on_hover_text(&tip).on_disabled_hover_text(tip).clicked() {
+                let tip = if missing {
+                    format!("missing: {place}")
+                } else {
+                    place
+                };
+                if response
+                    .on_hover_text(&tip)
+                    .on_disabled_hover_text(tip)
+                    .clicked()
+                {
                     actions.push(open(paths));
                     ui.close();
                 }
@@ -120,7 +137,11 @@ fn search_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions, wide: boo
     let entered = response.lost_focus() && ui.input(|i| i.key_pressed(egui::Key::Enter));
     if entered {
         let back = ui.input(|i| i.modifiers.shift);
-        actions.push(Action::Do(if back { Command::PreviousHit } else { Command::NextHit }));
+        actions.push(Action::Do(if back {
+            Command::PreviousHit
+        } else {
+            Command::NextHit
+        }));
         // Enter walks on through the hits.
         response.request_focus();
     }
@@ -129,7 +150,11 @@ fn search_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions, wide: boo
     if !status.is_empty() {
         ui.add_space(4.0);
         ui.label(RichText::new(status).small().color(state.look.weak));
-        if ui.small_button("✕").accessible_name("Clear search").clicked() {
+        if ui
+            .small_button("✕")
+            .accessible_name("Clear search")
+            .clicked()
+        {
             actions.push(Action::SearchFor(String::new()));
         }
     }
@@ -148,7 +173,8 @@ fn waits_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
     let text = doc.walk.text();
     let warn = |t: &str| RichText::new(t).color(state.look.warning);
     if doc.walk.len() == 0 {
-        ui.label(RichText::new(text).color(state.look.weak)).on_hover_text(doc.walk.why_none());
+        ui.label(RichText::new(text).color(state.look.weak))
+            .on_hover_text(doc.walk.why_none());
         return;
     }
     for (command, arrow) in [(Command::PreviousWait, "◂"), (Command::NextWait, "▸")] {
@@ -157,7 +183,10 @@ fn waits_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
         }
         let button = ui.add(Button::new(warn(arrow)).min_size(vec2(20.0, 24.0)));
         button.widget_info(|| WidgetInfo::labeled(Role::Button, true, command.text()));
-        if button.on_hover_text(command.hover_text(state.mac)).clicked() {
+        if button
+            .on_hover_text(command.hover_text(state.mac))
+            .clicked()
+        {
             actions.push(Action::Do(command));
         }
     }
@@ -174,7 +203,11 @@ fn right_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions, wide: bool) {
         command_button(ui, state, actions, Command::ExportPng, "Export PNG…");
         ui.add_space(6.0);
         let events = format_count(doc.trace.counted_spans());
-        let text = if wide { format!("{} · {events} spans", doc.name) } else { doc.name.clone() };
+        let text = if wide {
+            format!("{} · {events} spans", doc.name)
+        } else {
+            doc.name.clone()
+        };
         let label = egui::Label::new(RichText::new(text).color(state.look.weak)).truncate();
         ui.add(label).on_hover_text(doc.about());
     });

@@ -69,7 +69,12 @@ impl Walk {
     }
 
     /// The next or previous one, around the ends; the first one in sight when none is current.
-    pub fn step(&mut self, forward: bool, visible: TimeRange, analysis: &Analysis) -> Option<usize> {
+    pub fn step(
+        &mut self,
+        forward: bool,
+        visible: TimeRange,
+        analysis: &Analysis,
+    ) -> Option<usize> {
         let n = self.waits.len();
         if n == 0 {
             return None;

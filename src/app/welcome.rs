@@ -15,28 +15,30 @@ const WIDTH: f32 = 560.0;
 
 /// Draws the first screen.
 pub fn welcome_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
-    egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
-        ui.add_space((ui.available_height() * 0.08).max(16.0));
-        ui.vertical_centered(|ui| {
-            ui.set_max_width(WIDTH);
-            ui.label(RichText::new("Stallscope").size(28.0).strong());
-            ui.add_space(2.0);
-            let line = "Shows what the GPU really waited for in a training trace.";
-            ui.label(RichText::new(line).size(14.0).color(state.look.weak));
-            ui.add_space(22.0);
-            drop_area_ui(ui, state, actions);
-            ui.add_space(18.0);
-        });
-        ui.vertical_centered(|ui| {
-            ui.set_max_width(WIDTH);
-            ui.with_layout(Layout::top_down(Align::LEFT), |ui| {
-                samples_ui(ui, state, actions);
-                recent_ui(ui, state, actions);
-                keys_ui(ui, state);
+    egui::ScrollArea::vertical()
+        .auto_shrink([false, false])
+        .show(ui, |ui| {
+            ui.add_space((ui.available_height() * 0.08).max(16.0));
+            ui.vertical_centered(|ui| {
+                ui.set_max_width(WIDTH);
+                ui.label(RichText::new("Stallscope").size(28.0).strong());
+                ui.add_space(2.0);
+                let line = "Shows what the GPU really waited for in a training trace.";
+                ui.label(RichText::new(line).size(14.0).color(state.look.weak));
+                ui.add_space(22.0);
+                drop_area_ui(ui, state, actions);
+                ui.add_space(18.0);
             });
+            ui.vertical_centered(|ui| {
+                ui.set_max_width(WIDTH);
+                ui.with_layout(Layout::top_down(Align::LEFT), |ui| {
+                    samples_ui(ui, state, actions);
+                    recent_ui(ui, state, actions);
+                    keys_ui(ui, state);
+                });
+            });
+            ui.add_space(20.0);
         });
-        ui.add_space(20.0);
-    });
 }
 
 fn drop_area_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
@@ -49,7 +51,8 @@ fn drop_area_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
         rect.left_top(),
     ];
     let stroke = Stroke::new(1.0, state.look.weak);
-    ui.painter().extend(egui::Shape::dashed_line(&dashes, stroke, 5.0, 4.0));
+    ui.painter()
+        .extend(egui::Shape::dashed_line(&dashes, stroke, 5.0, 4.0));
     let mut inner = ui.new_child(
         egui::UiBuilder::new()
             .max_rect(rect.shrink(14.0))
@@ -57,10 +60,18 @@ fn drop_area_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
     );
     let ui = &mut inner;
     ui.add_space(4.0);
-    let open = egui::Button::new(RichText::new("Open trace…").size(14.0).color(egui::Color32::WHITE))
-        .fill(state.look.primary)
-        .min_size(vec2(150.0, 30.0));
-    if ui.add(open).on_hover_text(Command::Open.hover_text(state.mac)).clicked() {
+    let open = egui::Button::new(
+        RichText::new("Open trace…")
+            .size(14.0)
+            .color(egui::Color32::WHITE),
+    )
+    .fill(state.look.primary)
+    .min_size(vec2(150.0, 30.0));
+    if ui
+        .add(open)
+        .on_hover_text(Command::Open.hover_text(state.mac))
+        .clicked()
+    {
         actions.push(Action::Do(Command::Open));
     }
     ui.add_space(4.0);
@@ -96,11 +107,17 @@ fn recent_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
         let missing = state.is_missing(paths);
         let (name, place) = recent_text(paths);
         ui.horizontal(|ui| {
-            let remove = ui.small_button("✕").accessible_name(format!("Remove {name}"));
+            let remove = ui
+                .small_button("✕")
+                .accessible_name(format!("Remove {name}"));
             if remove.on_hover_text("Remove from this list").clicked() {
                 actions.push(Action::ForgetRecent(paths.clone()));
             }
-            let place = if missing { format!("missing: {place}") } else { place };
+            let place = if missing {
+                format!("missing: {place}")
+            } else {
+                place
+            };
             if line_ui(ui, state, &name, &place, !missing) {
                 actions.push(Action::Open(Request {
                     paths: paths.clone(),
@@ -123,24 +140,36 @@ pub fn recent_text(paths: &[PathBuf]) -> (String, String) {
         1 => name,
         n => format!("{name} and {} more", n - 1),
     };
-    let place = first.parent().map_or(String::new(), |p| p.display().to_string());
+    let place = first
+        .parent()
+        .map_or(String::new(), |p| p.display().to_string());
     (name, place)
 }
 
 /// One clickable line: name, then what it is.
 fn line_ui(ui: &mut Ui, state: &AppState, name: &str, about: &str, enabled: bool) -> bool {
-    let sense = if enabled { Sense::click() } else { Sense::hover() };
+    let sense = if enabled {
+        Sense::click()
+    } else {
+        Sense::hover()
+    };
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 24.0), sense);
     response.widget_info(|| WidgetInfo::labeled(Role::Link, enabled, format!("{name}, {about}")));
     let visuals = ui.visuals();
     if response.hovered() && enabled {
-        ui.painter().rect_filled(rect, 4.0, visuals.widgets.hovered.weak_bg_fill);
+        ui.painter()
+            .rect_filled(rect, 4.0, visuals.widgets.hovered.weak_bg_fill);
     }
     if response.has_focus() {
         let stroke = Stroke::new(1.0, state.look.select);
-        ui.painter().rect_stroke(rect, 4.0, stroke, egui::StrokeKind::Inside);
+        ui.painter()
+            .rect_stroke(rect, 4.0, stroke, egui::StrokeKind::Inside);
     }
-    let color = if enabled { state.look.select } else { state.look.weak };
+    let color = if enabled {
+        state.look.select
+    } else {
+        state.look.weak
+    };
     let font = egui::FontId::proportional(13.0);
     let name = ui.painter().layout_no_wrap(name.to_owned(), font, color);
     let left = rect.left_center() + vec2(8.0, -name.size().y / 2.0);
@@ -160,17 +189,20 @@ fn line_ui(ui: &mut Ui, state: &AppState, name: &str, about: &str, enabled: bool
 
 fn keys_ui(ui: &mut Ui, state: &AppState) {
     heading(ui, state, "Good to know");
-    egui::Grid::new("welcome keys").num_columns(2).spacing([16.0, 4.0]).show(ui, |ui| {
-        let ctrl = if state.mac { "⌘" } else { "Ctrl+" };
-        for (keys, does) in [
-            ("drag".to_owned(), "select a range and read its figures"),
-            (format!("{ctrl}wheel, W S"), "zoom at the pointer; A D pan"),
-            ("N".to_owned(), "go to the next exposed wait"),
-            ("?".to_owned(), "all keys"),
-        ] {
-            ui.label(RichText::new(keys).monospace().color(state.look.weak));
-            ui.label(does);
-            ui.end_row();
-        }
-    });
+    egui::Grid::new("welcome keys")
+        .num_columns(2)
+        .spacing([16.0, 4.0])
+        .show(ui, |ui| {
+            let ctrl = if state.mac { "⌘" } else { "Ctrl+" };
+            for (keys, does) in [
+                ("drag".to_owned(), "select a range and read its figures"),
+                (format!("{ctrl}wheel, W S"), "zoom at the pointer; A D pan"),
+                ("N".to_owned(), "go to the next exposed wait"),
+                ("?".to_owned(), "all keys"),
+            ] {
+                ui.label(RichText::new(keys).monospace().color(state.look.weak));
+                ui.label(does);
+                ui.end_row();
+            }
+        });
 }

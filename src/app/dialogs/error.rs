@@ -66,7 +66,11 @@ pub fn error_ui(ui: &mut Ui, dialog: &ErrorDialog, actions: &mut Actions) -> boo
                         ui.label(RichText::new(command).monospace());
                     });
             }
-            ui.label(RichText::new(e.path.display().to_string()).weak().monospace());
+            ui.label(
+                RichText::new(e.path.display().to_string())
+                    .weak()
+                    .monospace(),
+            );
         }
         ErrorDialog::Other(_, details) => {
             ui.label(RichText::new(details).weak());

@@ -36,7 +36,11 @@ impl ExportDialog {
     #[must_use]
     pub fn new(state: &AppState) -> Option<Self> {
         let doc = state.doc.as_ref()?;
-        let span = if doc.range.is_some() { Span::Selection } else { Span::Visible };
+        let span = if doc.range.is_some() {
+            Span::Selection
+        } else {
+            Span::Visible
+        };
         Some(Self {
             choice: state.settings.export.clone(),
             span,
@@ -114,21 +118,27 @@ fn options_ui(ui: &mut Ui, dialog: &mut ExportDialog, has_selection: bool) {
         ui.radio_value(&mut dialog.lanes, Lanes::Band, "band only");
     });
     let choice = &mut dialog.choice;
-    Grid::new("export numbers").num_columns(2).spacing([12.0, 6.0]).show(ui, |ui| {
-        let label = ui.label("Width").id;
-        let width = DragValue::new(&mut choice.width).range(WIDTHS).suffix(" px");
-        ui.add(width).labelled_by(label);
-        ui.end_row();
-        let label = ui.label("Scale").id;
-        ui.add(Slider::new(&mut choice.scale, 1..=3).suffix("×")).labelled_by(label);
-        ui.end_row();
-        ui.label("Theme");
-        ui.horizontal(|ui| {
-            ui.radio_value(&mut choice.dark, false, "light");
-            ui.radio_value(&mut choice.dark, true, "dark");
+    Grid::new("export numbers")
+        .num_columns(2)
+        .spacing([12.0, 6.0])
+        .show(ui, |ui| {
+            let label = ui.label("Width").id;
+            let width = DragValue::new(&mut choice.width)
+                .range(WIDTHS)
+                .suffix(" px");
+            ui.add(width).labelled_by(label);
+            ui.end_row();
+            let label = ui.label("Scale").id;
+            ui.add(Slider::new(&mut choice.scale, 1..=3).suffix("×"))
+                .labelled_by(label);
+            ui.end_row();
+            ui.label("Theme");
+            ui.horizontal(|ui| {
+                ui.radio_value(&mut choice.dark, false, "light");
+                ui.radio_value(&mut choice.dark, true, "dark");
+            });
+            ui.end_row();
         });
-        ui.end_row();
-    });
     ui.label(RichText::new("Parts").strong());
     ui.columns(2, |columns| {
         columns[0].checkbox(&mut choice.title, "title line");
@@ -145,7 +155,9 @@ fn preview_ui(ui: &mut Ui, dialog: &mut ExportDialog, options: &PngOptions, heig
     if dialog.texture.as_ref().is_none_or(|(s, _)| *s != stamp)
         && let Some(Ok(image)) = dialog.preview.last().map(|p| &p.image)
     {
-        let texture = ui.ctx().load_texture("export preview", image.clone(), TextureOptions::LINEAR);
+        let texture =
+            ui.ctx()
+                .load_texture("export preview", image.clone(), TextureOptions::LINEAR);
         dialog.texture = Some((stamp, texture));
     }
     let current = dialog.preview.get(options).cloned();
@@ -168,7 +180,8 @@ fn preview_ui(ui: &mut Ui, dialog: &mut ExportDialog, options: &PngOptions, heig
         let image = egui::Image::new((texture.id(), size * fit)).alt_text("Preview of the picture");
         let shown = ui.add(image);
         let stroke = ui.visuals().window_stroke;
-        ui.painter().rect_stroke(shown.rect, 0.0, stroke, egui::StrokeKind::Outside);
+        ui.painter()
+            .rect_stroke(shown.rect, 0.0, stroke, egui::StrokeKind::Outside);
     }
 }
 
@@ -185,7 +198,11 @@ fn file_ui(ui: &mut Ui, dialog: &mut ExportDialog, actions: &mut Actions) -> boo
         if save || entered {
             actions.push(Action::SavePng(Some(PathBuf::from(dialog.file.trim()))));
         }
-        if ui.button("Browse…").on_hover_text("Choose where to save").clicked() {
+        if ui
+            .button("Browse…")
+            .on_hover_text("Choose where to save")
+            .clicked()
+        {
             actions.push(Action::SavePng(None));
         }
         close = ui.button("Cancel").clicked();

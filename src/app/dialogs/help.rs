@@ -42,7 +42,11 @@ fn group_ui(ui: &mut Ui, group: Group, mac: bool) {
         .show(ui, |ui| {
             for command in Command::ALL.iter().filter(|c| c.group() == group) {
                 let keys = command.keys_text(mac);
-                let keys = if keys.is_empty() { "palette".to_owned() } else { keys };
+                let keys = if keys.is_empty() {
+                    "palette".to_owned()
+                } else {
+                    keys
+                };
                 ui.label(RichText::new(keys).monospace().weak());
                 ui.label(command.text()).on_hover_text(command.tooltip());
                 ui.end_row();

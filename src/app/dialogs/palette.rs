@@ -41,7 +41,10 @@ pub fn palette_ui(
     ui.set_width(460.0);
     let (down, up) = ui.input_mut(|i| {
         let none = egui::Modifiers::NONE;
-        (i.consume_key(none, Key::ArrowDown), i.consume_key(none, Key::ArrowUp))
+        (
+            i.consume_key(none, Key::ArrowDown),
+            i.consume_key(none, Key::ArrowUp),
+        )
     });
     let edit = ui.add(
         TextEdit::singleline(&mut palette.query)
@@ -61,7 +64,9 @@ pub fn palette_ui(
         (_, true) => palette.marked.saturating_sub(1),
         _ => palette.marked.min(last),
     };
-    let mut run = entered.then(|| found.get(palette.marked).copied()).flatten();
+    let mut run = entered
+        .then(|| found.get(palette.marked).copied())
+        .flatten();
     if found.is_empty() {
         ui.label(RichText::new("No command of that name.").weak());
     }
@@ -72,7 +77,14 @@ pub fn palette_ui(
             ui.spacing_mut().item_spacing.y = 0.0;
             for (i, &command) in found.iter().enumerate() {
                 let usable = state.can(command);
-                if entry_ui(ui, command, i == palette.marked, usable, state.mac, down || up) {
+                if entry_ui(
+                    ui,
+                    command,
+                    i == palette.marked,
+                    usable,
+                    state.mac,
+                    down || up,
+                ) {
                     run = Some(command);
                 }
             }
@@ -91,27 +103,37 @@ fn entry_ui(
     mac: bool,
     moved: bool,
 ) -> bool {
-    let (rect, response) =
-        ui.allocate_exact_size(vec2(ui.available_width(), 24.0), Sense::click());
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 24.0), Sense::click());
     response.widget_info(|| WidgetInfo::selected(Role::MenuItem, usable, marked, command.text()));
     let visuals = ui.visuals();
     if marked {
-        ui.painter().rect_filled(rect, 3.0, visuals.selection.bg_fill.gamma_multiply(0.6));
+        ui.painter()
+            .rect_filled(rect, 3.0, visuals.selection.bg_fill.gamma_multiply(0.6));
         if moved {
             response.scroll_to_me(None);
         }
     } else if response.hovered() {
-        ui.painter().rect_filled(rect, 3.0, visuals.widgets.hovered.weak_bg_fill);
+        ui.painter()
+            .rect_filled(rect, 3.0, visuals.widgets.hovered.weak_bg_fill);
     }
-    let color = if usable { visuals.text_color() } else { visuals.weak_text_color() };
+    let color = if usable {
+        visuals.text_color()
+    } else {
+        visuals.weak_text_color()
+    };
     let font = egui::FontId::proportional(13.0);
     let left = rect.left_center() + vec2(8.0, 0.0);
     let right = rect.right_center() - vec2(8.0, 0.0);
-    ui.painter().text(left, egui::Align2::LEFT_CENTER, command.text(), font, color);
+    ui.painter()
+        .text(left, egui::Align2::LEFT_CENTER, command.text(), font, color);
     let keys = egui::FontId::monospace(11.0);
     let weak = visuals.weak_text_color();
-    let shortcut = command.shortcuts().first().map_or(String::new(), |s| s.label(mac));
-    ui.painter().text(right, egui::Align2::RIGHT_CENTER, shortcut, keys, weak);
+    let shortcut = command
+        .shortcuts()
+        .first()
+        .map_or(String::new(), |s| s.label(mac));
+    ui.painter()
+        .text(right, egui::Align2::RIGHT_CENTER, shortcut, keys, weak);
     response.on_hover_text(command.tooltip()).clicked() && usable
 }
 

@@ -48,7 +48,9 @@ fn about(analysis: &crate::analysis::Analysis, reader: &Mutex<ArgsReader>, span:
     let cpu = !trace.lane(trace.spans().lane(span)).kind.is_gpu();
     let is_sync = analysis.layers().class_of(span) == LayerClass::Sync;
     // A reader that another thread left behind is as good as a new one.
-    let mut reader = reader.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut reader = reader
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
     About {
         self_time: self_time(trace, span),
         gpu: cpu.then(|| analysis.span_figures(span, analysis.options().own)),
@@ -102,25 +104,36 @@ pub fn inspector_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
         let width = ui.available_width() - 52.0;
         ui.allocate_ui(egui::vec2(width, 20.0), |ui| {
             ui.set_width(width);
-            ui.add(egui::Label::new(name).truncate()).on_hover_text(doc.trace.span_name(span));
+            ui.add(egui::Label::new(name).truncate())
+                .on_hover_text(doc.trace.span_name(span));
         });
-        if ui.small_button("Copy").on_hover_text("Copies all of this (Ctrl+C)").clicked() {
+        if ui
+            .small_button("Copy")
+            .on_hover_text("Copies all of this (Ctrl+C)")
+            .clicked()
+        {
             let text = span_text(doc, span);
             actions.push(Action::CopyText(text, "Span copied"));
         }
     });
-    egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
-        let weak = state.look.weak;
-        egui::Grid::new("span facts").num_columns(2).spacing([10.0, 3.0]).show(ui, |ui| {
-            for (key, value) in facts(doc, span) {
-                ui.label(RichText::new(key).color(weak));
-                ui.add(egui::Label::new(&value).truncate()).on_hover_text(value);
-                ui.end_row();
-            }
+    egui::ScrollArea::vertical()
+        .auto_shrink([false, false])
+        .show(ui, |ui| {
+            let weak = state.look.weak;
+            egui::Grid::new("span facts")
+                .num_columns(2)
+                .spacing([10.0, 3.0])
+                .show(ui, |ui| {
+                    for (key, value) in facts(doc, span) {
+                        ui.label(RichText::new(key).color(weak));
+                        ui.add(egui::Label::new(&value).truncate())
+                            .on_hover_text(value);
+                        ui.end_row();
+                    }
+                });
+            links_ui(ui, doc, span, actions);
+            args_ui(ui, doc, span, weak);
         });
-        links_ui(ui, doc, span, actions);
-        args_ui(ui, doc, span, weak);
-    });
 }
 
 /// What is known of a span: (what, value).
@@ -129,7 +142,9 @@ fn facts(doc: &Document, span: SpanId) -> Vec<(&'static str, String)> {
     let spans = trace.spans();
     let lane = trace.lane(spans.lane(span));
     let layer = &analysis.layers().info(analysis.layers().of(span)).name;
-    let rule = analysis.rule_of(span).map_or(String::new(), |r| format!(" by rule {r}"));
+    let rule = analysis
+        .rule_of(span)
+        .map_or(String::new(), |r| format!(" by rule {r}"));
     let mut out = vec![
         ("Layer", format!("{layer}{rule}")),
         ("Start", format_ns(spans.start(span))),
@@ -191,7 +206,11 @@ fn links_ui(ui: &mut Ui, doc: &Document, span: SpanId, actions: &mut Actions) {
             if !is {
                 continue;
             }
-            if ui.small_button(text).on_hover_text(command.hover_text(false)).clicked() {
+            if ui
+                .small_button(text)
+                .on_hover_text(command.hover_text(false))
+                .clicked()
+            {
                 match command {
                     Command::ZoomToSelection => {
                         actions.push(Action::ViewRange(doc.trace.spans().range(span)));
@@ -221,16 +240,19 @@ fn args_ui(ui: &mut Ui, doc: &Document, span: SpanId, weak: egui::Color32) {
         }
     };
     ui.label(RichText::new("Args").strong());
-    egui::Grid::new("span args").num_columns(2).spacing([10.0, 2.0]).show(ui, |ui| {
-        for (key, value) in args {
-            let text = value_text(value);
-            let shown: String = text.chars().take(SHOWN).collect();
-            ui.label(RichText::new(key).color(weak).small());
-            let label = egui::Label::new(RichText::new(&shown).small()).truncate();
-            ui.add(label).on_hover_text(shown);
-            ui.end_row();
-        }
-    });
+    egui::Grid::new("span args")
+        .num_columns(2)
+        .spacing([10.0, 2.0])
+        .show(ui, |ui| {
+            for (key, value) in args {
+                let text = value_text(value);
+                let shown: String = text.chars().take(SHOWN).collect();
+                ui.label(RichText::new(key).color(weak).small());
+                let label = egui::Label::new(RichText::new(&shown).small()).truncate();
+                ui.add(label).on_hover_text(shown);
+                ui.end_row();
+            }
+        });
 }
 
 fn value_text(value: &Value) -> String {
@@ -244,7 +266,11 @@ fn value_text(value: &Value) -> String {
 #[must_use]
 pub fn span_text(doc: &Document, span: SpanId) -> String {
     let mut lines = vec![format!("Name\t{}", doc.trace.span_name(span))];
-    lines.extend(facts(doc, span).into_iter().map(|(k, v)| format!("{k}\t{v}")));
+    lines.extend(
+        facts(doc, span)
+            .into_iter()
+            .map(|(k, v)| format!("{k}\t{v}")),
+    );
     let spans = doc.trace.spans();
     lines.push(format!("Start (ns)\t{}", spans.start(span)));
     lines.push(format!("Duration (ns)\t{}", spans.dur(span)));

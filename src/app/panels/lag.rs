@@ -60,9 +60,21 @@ fn table<'a>(analysis: &'a Analysis, rows: &'a [NameRow], look: &'a Look) -> FnT
         Column::text("Span", 220.0, "Name of the CPU span"),
         Column::number("Calls", 70.0, "Spans of this name"),
         Column::number("CPU time", 100.0, "Sum of their lengths"),
-        Column::number("GPU launched", 110.0, "Sum of the GPU work that they launched"),
-        Column::number("GPU during", 110.0, "GPU busy while they ran, whoever launched it"),
-        Column::number("Tail median", 105.0, "End of the last launched work after the span's end"),
+        Column::number(
+            "GPU launched",
+            110.0,
+            "Sum of the GPU work that they launched",
+        ),
+        Column::number(
+            "GPU during",
+            110.0,
+            "GPU busy while they ran, whoever launched it",
+        ),
+        Column::number(
+            "Tail median",
+            105.0,
+            "End of the last launched work after the span's end",
+        ),
         Column::number("Tail max", 105.0, "The largest of them"),
         Column::number("With GPU", 80.0, "Spans that launched something"),
     ];
@@ -89,5 +101,8 @@ pub fn with_table<R>(
     use_it: impl FnOnce(&dyn Table, u64) -> R,
 ) -> Option<R> {
     let rows = doc.jobs.lag.last()?;
-    Some(use_it(&table(&doc.analysis, rows, look), doc.jobs.lag.stamp()))
+    Some(use_it(
+        &table(&doc.analysis, rows, look),
+        doc.jobs.lag.stamp(),
+    ))
 }

@@ -1,6 +1,8 @@
 //! The details panel: tabs over tables. Figures come from the analysis; what takes long is made on threads.
 
-use egui::{Align, Context, Layout, RichText, Sense, Stroke, Ui, WidgetInfo, accesskit::Role, vec2};
+use egui::{
+    Align, Context, Layout, RichText, Sense, Stroke, Ui, WidgetInfo, accesskit::Role, vec2,
+};
 
 use super::action::{Action, Actions};
 use super::document::{Document, Tab};
@@ -23,8 +25,8 @@ mod whatif;
 mod workers;
 
 pub use selection::{Shown, value as selection_json};
-pub use whatif::Question;
 use syncs::by_phase;
+pub use whatif::Question;
 
 /// Width of the panel about the selected span, points.
 const INSPECTOR: f32 = 280.0;
@@ -180,7 +182,9 @@ fn tab_bar_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             ui.add_space(10.0);
             if doc.tab != Tab::Verdict && doc.tab != Tab::WhatIf {
-                let copy = ui.button("Copy as TSV").on_hover_text("Copies the table (Ctrl+C)");
+                let copy = ui
+                    .button("Copy as TSV")
+                    .on_hover_text("Copies the table (Ctrl+C)");
                 if copy.clicked() {
                     actions.push(Action::CopyTable);
                 }
@@ -193,8 +197,14 @@ fn tab_bar_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
 
 fn tab_button_ui(ui: &mut Ui, state: &AppState, tab: Tab, active: bool) -> bool {
     let font = egui::FontId::proportional(12.5);
-    let color = if active { state.look.text } else { state.look.weak };
-    let galley = ui.painter().layout_no_wrap(tab.title().to_owned(), font, color);
+    let color = if active {
+        state.look.text
+    } else {
+        state.look.weak
+    };
+    let galley = ui
+        .painter()
+        .layout_no_wrap(tab.title().to_owned(), font, color);
     let size = vec2(galley.size().x + 16.0, 24.0);
     let (rect, response) = ui.allocate_exact_size(size, Sense::click());
     response.widget_info(|| WidgetInfo::selected(Role::Tab, true, active, tab.title()));
@@ -206,7 +216,11 @@ fn tab_button_ui(ui: &mut Ui, state: &AppState, tab: Tab, active: bool) -> bool 
     ui.painter().galley(at, galley, color);
     if active {
         let line = rect.shrink2(vec2(8.0, 0.0)).x_range();
-        ui.painter().hline(line, rect.bottom() - 1.0, Stroke::new(2.0, state.look.select));
+        ui.painter().hline(
+            line,
+            rect.bottom() - 1.0,
+            Stroke::new(2.0, state.look.select),
+        );
     }
     response.clicked()
 }
@@ -272,7 +286,13 @@ fn busy_ui(ui: &mut Ui) {
 }
 
 /// Draws a table of a tab; returns the clicked row.
-fn shown_ui(ui: &mut Ui, doc: &mut Document, table: &dyn Table, stamp: u64, start: TableState) -> Option<usize> {
+fn shown_ui(
+    ui: &mut Ui,
+    doc: &mut Document,
+    table: &dyn Table,
+    stamp: u64,
+    start: TableState,
+) -> Option<usize> {
     let tab = doc.tab;
     let mut state = doc.tables.remove(&tab).unwrap_or(start);
     let clicked = table::table_ui(ui, tab.title(), table, &mut state, stamp);
@@ -361,7 +381,9 @@ pub fn copy_table(state: &mut AppState) -> Option<String> {
     let tab = doc.tab;
     let mut order = doc.tables.remove(&tab).unwrap_or_default();
     let text = match tab {
-        Tab::Selection => selection::with_table(doc, &look, |t, s| table::to_text(t, &mut order, s, '\t')),
+        Tab::Selection => {
+            selection::with_table(doc, &look, |t, s| table::to_text(t, &mut order, s, '\t'))
+        }
         Tab::Waits => waits::with_table(doc, |t, s| table::to_text(t, &mut order, s, '\t')),
         Tab::Lag => lag::with_table(doc, &look, |t, s| table::to_text(t, &mut order, s, '\t')),
         Tab::Steps => steps::with_table(doc, |t, s| table::to_text(t, &mut order, s, '\t')),
@@ -379,7 +401,10 @@ pub fn copy_table(state: &mut AppState) -> Option<String> {
 pub fn selection_file(state: &mut AppState, json: bool) -> Option<(String, String)> {
     let look = state.look.clone();
     let doc = state.doc.as_mut()?;
-    let (name, extension) = (super::export_job::file_stem(doc), if json { "json" } else { "csv" });
+    let (name, extension) = (
+        super::export_job::file_stem(doc),
+        if json { "json" } else { "csv" },
+    );
     let text = if json {
         selection::json(doc)
     } else {

@@ -67,7 +67,10 @@ fn request_percentiles(ui: &Ui, doc: &mut Document) {
 
 fn percentiles(doc: &Document) -> Option<Arc<Option<BTreeMap<LayerId, Percentiles>>>> {
     let shown = doc.shown.selection.as_ref()?;
-    doc.jobs.selection.get(&(shown.window, shown.scope)).cloned()
+    doc.jobs
+        .selection
+        .get(&(shown.window, shown.scope))
+        .cloned()
 }
 
 /// Draws the tab.
@@ -158,7 +161,11 @@ fn headline(s: &Selection) -> Vec<(String, bool)> {
     let len = s.window.len().max(1);
     let share = |ns: i64| percent(ns as f64 / len as f64);
     if s.gpus.is_empty() {
-        let wait = format!("Batch wait {} ({})", format_ns(s.wait.total), share(s.wait.total));
+        let wait = format!(
+            "Batch wait {} ({})",
+            format_ns(s.wait.total),
+            share(s.wait.total)
+        );
         let unknown = "no GPU events: exposed is unknown";
         return vec![(wait, false), (unknown.to_owned(), false)];
     }
@@ -171,12 +178,28 @@ fn headline(s: &Selection) -> Vec<(String, bool)> {
         n => format!(" (mean of {n} GPUs)"),
     };
     let mut out = vec![
-        (format!("Exposed wait {} ({})", format_ns(exposed), share(exposed)), exposed > 0),
-        (format!("GPU busy {} ({})", format_ns(busy), share(busy)), false),
-        (format!("GPU idle, other cause {} ({})", format_ns(other), share(other)), false),
+        (
+            format!("Exposed wait {} ({})", format_ns(exposed), share(exposed)),
+            exposed > 0,
+        ),
+        (
+            format!("GPU busy {} ({})", format_ns(busy), share(busy)),
+            false,
+        ),
+        (
+            format!(
+                "GPU idle, other cause {} ({})",
+                format_ns(other),
+                share(other)
+            ),
+            false,
+        ),
     ];
     if unknown > 0 {
-        out.push((format!("not recorded {} ({})", format_ns(unknown), share(unknown)), false));
+        out.push((
+            format!("not recorded {} ({})", format_ns(unknown), share(unknown)),
+            false,
+        ));
     }
     if s.wait.total > 0 {
         let all = format!(
@@ -190,7 +213,7 @@ fn headline(s: &Selection) -> Vec<(String, bool)> {
     if !several.is_empty() {
         out.push((several.trim().to_owned(), false));
     }
-    
+
     out
 }
 
@@ -218,7 +241,8 @@ fn rows<'a>(analysis: &Analysis, selection: &'a Selection) -> Vec<&'a LayerRow> 
 }
 
 const SUM: &str = "Summed over processes (GPUs): how much work was done. Several processes at once count several times";
-const BUSIEST: &str = "The process (GPU) that is in it longest: what a synchronous step could have waited for";
+const BUSIEST: &str =
+    "The process (GPU) that is in it longest: what a synchronous step could have waited for";
 
 fn table<'a>(
     analysis: &'a Analysis,
@@ -228,14 +252,22 @@ fn table<'a>(
     look: &'a Look,
 ) -> FnTable<'a> {
     let columns = vec![
-        Column::text("Layer", 150.0, "What spans are for. Click a row to find its spans"),
+        Column::text(
+            "Layer",
+            150.0,
+            "What spans are for. Click a row to find its spans",
+        ),
         Column::number("Wall", 105.0, "Time in which any process (GPU) is in it"),
         Column::number("Sum", 110.0, SUM),
         Column::number("Busiest process", 115.0, BUSIEST),
         Column::number("Count", 75.0, "Spans that start in the range"),
         Column::number("Mean", 100.0, "Mean whole duration of those"),
         Column::number("p95", 100.0, "95th percentile of their whole durations"),
-        Column::number("Exposed", 105.0, "Of the wall time: while the GPU had nothing to do"),
+        Column::number(
+            "Exposed",
+            105.0,
+            "Of the wall time: while the GPU had nothing to do",
+        ),
         Column::number("% of selection", 105.0, "Wall time as a share of the range"),
     ];
     let gpus = !selection.gpus.is_empty();

@@ -118,16 +118,25 @@ fn chart_ui(ui: &mut Ui, doc: &Document, rows: &[Row], look: &Look) -> Option<Ti
     let wait = color(theme.swatch(Swatch::Wait));
     let gpu = color(theme.swatch(Swatch::GpuCompute));
     let first_name = if known { "exposed wait" } else { "batch wait" };
-    let first = BarChart::new(first_name, bars(&|r| if known { r.wait_exposed } else { r.wait }))
-        .color(wait);
+    let first = BarChart::new(
+        first_name,
+        bars(&|r| if known { r.wait_exposed } else { r.wait }),
+    )
+    .color(wait);
     let second = BarChart::new("GPU busy", bars(&|r| if known { r.gpu_busy } else { 0 }))
         .color(gpu)
         .stack_on(&[&first]);
     let other = |r: &StepRow| {
-        let shown = if known { r.wait_exposed + r.gpu_busy } else { r.wait };
+        let shown = if known {
+            r.wait_exposed + r.gpu_busy
+        } else {
+            r.wait
+        };
         (r.time() - shown).max(0)
     };
-    let third = BarChart::new("other", bars(&other)).color(rest).stack_on(&[&first, &second]);
+    let third = BarChart::new("other", bars(&other))
+        .color(rest)
+        .stack_on(&[&first, &second]);
     let symbol = unit.symbol();
     let response = Plot::new("steps chart")
         .height(CHART)
@@ -183,19 +192,45 @@ fn table<'a>(
         Column::number("Exposed", 96.0, "Of it the GPU had nothing to do"),
         Column::number("Hidden", 96.0, "Of it the GPU was still working"),
         Column::number("GPU busy", 100.0, "The GPU worked during the step"),
-        Column::number("GPU idle", 96.0, "The GPU had nothing to do during the step"),
-        Column::number("Launched", 100.0, "GPU time of the work that the step launched"),
+        Column::number(
+            "GPU idle",
+            96.0,
+            "The GPU had nothing to do during the step",
+        ),
+        Column::number(
+            "Launched",
+            100.0,
+            "GPU time of the work that the step launched",
+        ),
         Column::number("Operations", 80.0, "GPU operations that it launched"),
-        Column::number("In sync", 96.0, "The loop was blocked in calls that wait for the GPU"),
-        Column::number("First kernel", 96.0, "Start of its first kernel after its own start"),
-        Column::number("GPU lag", 96.0, "End of its last GPU work after its own end"),
+        Column::number(
+            "In sync",
+            96.0,
+            "The loop was blocked in calls that wait for the GPU",
+        ),
+        Column::number(
+            "First kernel",
+            96.0,
+            "Start of its first kernel after its own start",
+        ),
+        Column::number(
+            "GPU lag",
+            96.0,
+            "End of its last GPU work after its own end",
+        ),
     ];
     for (_, title) in PHASES {
-        columns.push(Column::number(title, 96.0, "Time in this phase, exclusive, CPU clock"));
+        columns.push(Column::number(
+            title,
+            96.0,
+            "Time in this phase, exclusive, CPU clock",
+        ));
     }
     columns.push(Column::number("Other", 96.0, "Time in no phase"));
-    let layers: Vec<Option<LayerId>> =
-        PHASES.iter().map(|(name, _)| analysis.layers().find(name)).collect();
+    let layers: Vec<Option<LayerId>> = PHASES
+        .iter()
+        .map(|(name, _)| analysis.layers().find(name))
+        .collect();
     FnTable::new(columns, rows.len(), move |row, column| {
         let Row { rank, row: r } = &rows[row];
         let info = &analysis.ranks()[*rank];
@@ -224,5 +259,8 @@ fn table<'a>(
 /// Runs `use_it` with the table.
 pub fn with_table<R>(doc: &Document, use_it: impl FnOnce(&dyn Table, u64) -> R) -> Option<R> {
     let rows = doc.jobs.steps.last()?;
-    Some(use_it(&table(&doc.analysis, rows, None), doc.jobs.steps.stamp()))
+    Some(use_it(
+        &table(&doc.analysis, rows, None),
+        doc.jobs.steps.stamp(),
+    ))
 }

@@ -88,10 +88,26 @@ fn table<'a>(trace: &'a Trace, pairs: &'a [StreamPair]) -> FnTable<'a> {
         Column::number("Less busy", 105.0, "Busy time of the one that is less busy"),
         Column::number("Overlap", 75.0, "Both busy as a share of the less busy one"),
         Column::number("Kernel, kernel", 110.0, "Kernels on both"),
-        Column::number("Copy, kernel", 110.0, "The first copies under kernels of the second"),
-        Column::number("Kernel, copy", 110.0, "Kernels of the first over copies of the second"),
-        Column::number("Comm, kernel", 110.0, "Communication of the first under kernels of the second"),
-        Column::number("Kernel, comm", 110.0, "Kernels of the first over communication of the second"),
+        Column::number(
+            "Copy, kernel",
+            110.0,
+            "The first copies under kernels of the second",
+        ),
+        Column::number(
+            "Kernel, copy",
+            110.0,
+            "Kernels of the first over copies of the second",
+        ),
+        Column::number(
+            "Comm, kernel",
+            110.0,
+            "Communication of the first under kernels of the second",
+        ),
+        Column::number(
+            "Kernel, comm",
+            110.0,
+            "Kernels of the first over communication of the second",
+        ),
     ];
     FnTable::new(columns, pairs.len(), move |row, column| {
         let p = &pairs[row];

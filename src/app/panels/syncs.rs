@@ -48,8 +48,8 @@ pub fn syncs_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
     };
     let (analysis, stamp) = (doc.analysis.clone(), doc.jobs.syncs.stamp());
     let selected = doc.span;
-    let table = table(&analysis, &calls.rows)
-        .selected(|row| selected == Some(calls.rows[row].span));
+    let table =
+        table(&analysis, &calls.rows).selected(|row| selected == Some(calls.rows[row].span));
     if let Some(row) = shown_ui(ui, doc, &table, stamp, TableState::descending(3)) {
         actions.push(Action::RevealSpan(calls.rows[row].span));
     }
@@ -85,7 +85,12 @@ fn summary(analysis: &Analysis, calls: &Calls) -> String {
         format_ns(absorbed),
         format_ns(bubble)
     );
-    if let Some(most) = calls.rows.iter().max_by_key(|r| r.absorbed).filter(|r| r.absorbed > 0) {
+    if let Some(most) = calls
+        .rows
+        .iter()
+        .max_by_key(|r| r.absorbed)
+        .filter(|r| r.absorbed > 0)
+    {
         text.push_str(&format!(
             " Most: {} in {} absorbed {} ({}).",
             analysis.trace().span_name(most.span),
@@ -105,7 +110,8 @@ fn summary(analysis: &Analysis, calls: &Calls) -> String {
 
 /// `forward 27 ms, backward 40 ms`.
 pub fn by_phase(analysis: &Analysis, row: &SyncFigures) -> String {
-    let part = |&(p, ns): &(Option<LayerId>, i64)| format!("{} {}", phase(analysis, p), format_ns(ns));
+    let part =
+        |&(p, ns): &(Option<LayerId>, i64)| format!("{} {}", phase(analysis, p), format_ns(ns));
     let parts: Vec<String> = row.absorbed_by_phase.iter().map(part).collect();
     parts.join(", ")
 }
@@ -115,13 +121,33 @@ fn table<'a>(analysis: &'a Analysis, rows: &'a [SyncFigures]) -> FnTable<'a> {
         Column::text("Call", 150.0, "The call that waited"),
         Column::number("Start", 110.0, "When"),
         Column::text("In phase", 80.0, "What the loop was doing"),
-        Column::number("Absorbed", 105.0, "GPU time of the work that it waited for, during the call"),
+        Column::number(
+            "Absorbed",
+            105.0,
+            "GPU time of the work that it waited for, during the call",
+        ),
         Column::number("Call", 105.0, "Length of the call"),
-        Column::number("Bubble", 105.0, "GPU idle afterwards, because nothing was queued behind the wait"),
-        Column::number("Return", 90.0, "From the end of the last work to the return of the call"),
+        Column::number(
+            "Bubble",
+            105.0,
+            "GPU idle afterwards, because nothing was queued behind the wait",
+        ),
+        Column::number(
+            "Return",
+            90.0,
+            "From the end of the last work to the return of the call",
+        ),
         Column::number("Operations", 80.0, "Operations that it waited for"),
-        Column::text("Launched by", 240.0, "Absorbed GPU time by the phase that launched it"),
-        Column::text("Scope", 80.0, "Whether the file says what the call waited for"),
+        Column::text(
+            "Launched by",
+            240.0,
+            "Absorbed GPU time by the phase that launched it",
+        ),
+        Column::text(
+            "Scope",
+            80.0,
+            "Whether the file says what the call waited for",
+        ),
     ];
     FnTable::new(columns, rows.len(), move |row, column| {
         let r = &rows[row];
@@ -145,5 +171,8 @@ fn table<'a>(analysis: &'a Analysis, rows: &'a [SyncFigures]) -> FnTable<'a> {
 /// Runs `use_it` with the table.
 pub fn with_table<R>(doc: &Document, use_it: impl FnOnce(&dyn Table, u64) -> R) -> Option<R> {
     let calls = doc.jobs.syncs.last()?;
-    Some(use_it(&table(&doc.analysis, &calls.rows), doc.jobs.syncs.stamp()))
+    Some(use_it(
+        &table(&doc.analysis, &calls.rows),
+        doc.jobs.syncs.stamp(),
+    ))
 }

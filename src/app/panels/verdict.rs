@@ -48,14 +48,16 @@ pub fn verdict_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
     let Some(verdict) = shown else {
         return;
     };
-    egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
-        ui.spacing_mut().item_spacing.y = 4.0;
-        judged_ui(ui, doc, verdict, &look, actions);
-        for (i, issue) in verdict.issues.iter().enumerate() {
-            issue_ui(ui, doc, issue, i == 0, &look, actions);
-        }
-        missing_ui(ui, doc, verdict, &look);
-    });
+    egui::ScrollArea::vertical()
+        .auto_shrink([false, false])
+        .show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 4.0;
+            judged_ui(ui, doc, verdict, &look, actions);
+            for (i, issue) in verdict.issues.iter().enumerate() {
+                issue_ui(ui, doc, issue, i == 0, &look, actions);
+            }
+            missing_ui(ui, doc, verdict, &look);
+        });
 }
 
 /// What was judged, and whether that is little.
@@ -67,9 +69,15 @@ fn judged_ui(ui: &mut Ui, doc: &Document, verdict: &Verdict, look: &Look, action
         } else {
             String::new()
         };
-        let mut text = format!("{rank}{} of {} steps judged", verdict.steady_steps, verdict.steps);
+        let mut text = format!(
+            "{rank}{} of {} steps judged",
+            verdict.steady_steps, verdict.steps
+        );
         if verdict.partial_steps > 0 {
-            text.push_str(&format!(" · {} only partly in the window", verdict.partial_steps));
+            text.push_str(&format!(
+                " · {} only partly in the window",
+                verdict.partial_steps
+            ));
         }
         if verdict.steady_steps < FEW_STEPS {
             text.push_str(" · few steps: weak evidence");
@@ -77,7 +85,10 @@ fn judged_ui(ui: &mut Ui, doc: &Document, verdict: &Verdict, look: &Look, action
         ui.label(RichText::new(text).small().color(look.weak));
         if doc.range.is_some() || doc.judge_selection {
             let mut on = doc.judge_selection;
-            if ui.checkbox(&mut on, RichText::new("judge the selection").small()).changed() {
+            if ui
+                .checkbox(&mut on, RichText::new("judge the selection").small())
+                .changed()
+            {
                 actions.push(Action::JudgeSelection(on));
             }
         }
@@ -96,7 +107,12 @@ fn issue_ui(
     let color = if severe { look.warning } else { look.text };
     ui.add_space(if first { 2.0 } else { 8.0 });
     let size = if first { 15.0 } else { 13.0 };
-    ui.label(RichText::new(&issue.text.verdict).size(size).strong().color(color));
+    ui.label(
+        RichText::new(&issue.text.verdict)
+            .size(size)
+            .strong()
+            .color(color),
+    );
     if !issue.text.why.is_empty() {
         ui.label(&issue.text.why);
     }
@@ -112,11 +128,19 @@ fn issue_ui(
     }
 }
 
-fn evidence_ui(ui: &mut Ui, doc: &Document, evidence: &Evidence, look: &Look, actions: &mut Actions) {
+fn evidence_ui(
+    ui: &mut Ui,
+    doc: &Document,
+    evidence: &Evidence,
+    look: &Look,
+    actions: &mut Actions,
+) {
     ui.horizontal(|ui| {
         let name = doc.trace.span_name(evidence.span);
         let at = format_ns(evidence.range.start);
-        let show = ui.small_button("Show").accessible_name(format!("Show {name} at {at}"));
+        let show = ui
+            .small_button("Show")
+            .accessible_name(format!("Show {name} at {at}"));
         if show.clicked() {
             actions.push(Action::SelectSpan(Some(evidence.span)));
             actions.push(Action::ShowRange(evidence.range));
@@ -155,7 +179,11 @@ fn verdict_text(analysis: &Analysis, verdict: &Verdict) -> String {
     let mut out = format!("Rank {}\n", analysis.ranks()[verdict.rank].rank);
     for issue in &verdict.issues {
         let share = percent(issue.share);
-        out.push_str(&format!("{} ({}, {share})\n", issue.text.verdict, issue.kind.key()));
+        out.push_str(&format!(
+            "{} ({}, {share})\n",
+            issue.text.verdict,
+            issue.kind.key()
+        ));
         out.push_str(&format!("{}\n{}\n", issue.text.why, issue.text.next));
     }
     out

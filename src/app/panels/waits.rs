@@ -30,7 +30,11 @@ pub fn waits_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
         "{} waits, {} in all. {}",
         crate::time::format_count(doc.analysis.waits().len() as u64),
         format_ns(total),
-        if doc.walk.is_empty() { doc.walk.why_none().to_owned() } else { doc.walk.share_text() }
+        if doc.walk.is_empty() {
+            doc.walk.why_none().to_owned()
+        } else {
+            doc.walk.share_text()
+        }
     );
     caption_ui(ui, state, &text);
     let Some(doc) = &mut state.doc else {
@@ -49,7 +53,9 @@ pub fn waits_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
 fn rows(doc: &Document) -> (Vec<usize>, u64) {
     let scope = Scope::of(doc);
     let all = doc.analysis.waits();
-    let rows = (0..all.len()).filter(|&i| scope.rank.is_none_or(|r| r == all[i].rank)).collect();
+    let rows = (0..all.len())
+        .filter(|&i| scope.rank.is_none_or(|r| r == all[i].rank))
+        .collect();
     (rows, scope.rank.map_or(0, |r| r as u64 + 1))
 }
 
@@ -64,16 +70,26 @@ fn table<'a>(
         Column::number("Start", 110.0, "When the loop began to wait"),
         Column::number("Wait", 100.0, "How long the training loop was blocked"),
         Column::number("Hidden", 100.0, "Of it the GPU was still working"),
-        Column::number("Exposed", 100.0, "Of it the GPU had nothing to do: what loading costs"),
+        Column::number(
+            "Exposed",
+            100.0,
+            "Of it the GPU had nothing to do: what loading costs",
+        ),
         Column::number("Not recorded", 100.0, "Of it nobody knows what the GPU did"),
-        Column::text("What workers did", 260.0, "Loading work while the loop waited"),
+        Column::text(
+            "What workers did",
+            260.0,
+            "Loading work while the loop waited",
+        ),
     ];
     FnTable::new(columns, rows.len(), move |row, column| {
         let wait = &analysis.waits()[rows[row]];
         let rank = &analysis.ranks()[wait.rank];
         let known = rank.gpu.is_some();
         match column {
-            0 => wait.step.map_or(Cell::None, |s| Cell::text(rank.steps[s].label.as_str())),
+            0 => wait
+                .step
+                .map_or(Cell::None, |s| Cell::text(rank.steps[s].label.as_str())),
             1 => Cell::Count(u64::from(rank.rank)),
             2 => Cell::Ns(wait.range.start),
             3 => Cell::Ns(wait.range.len()),
@@ -93,7 +109,11 @@ fn workers_text(analysis: &crate::analysis::Analysis, wait: &Wait) -> String {
         return "not recorded".to_owned();
     }
     let n = figures.rows.iter().filter(|r| r.load > 0).count();
-    format!("{n} of {} loading, {} together", figures.rows.len(), format_ns(figures.load_sum))
+    format!(
+        "{n} of {} loading, {} together",
+        figures.rows.len(),
+        format_ns(figures.load_sum)
+    )
 }
 
 /// Runs `use_it` with the table.

@@ -67,21 +67,23 @@ pub fn whatif_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
         return;
     };
     let question = doc.question;
-    egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
-        ui.horizontal_top(|ui| {
-            ui.vertical(|ui| {
-                ui.set_width(330.0);
-                question_ui(ui, rates, question, actions);
-                ui.add_space(8.0);
-                answer_ui(ui, rates, question, &look);
-            });
-            ui.add_space(20.0);
-            ui.vertical(|ui| {
-                chart_ui(ui, rates, question, &look);
-                notes_ui(ui, doc, rates, &look);
+    egui::ScrollArea::vertical()
+        .auto_shrink([false, false])
+        .show(ui, |ui| {
+            ui.horizontal_top(|ui| {
+                ui.vertical(|ui| {
+                    ui.set_width(330.0);
+                    question_ui(ui, rates, question, actions);
+                    ui.add_space(8.0);
+                    answer_ui(ui, rates, question, &look);
+                });
+                ui.add_space(20.0);
+                ui.vertical(|ui| {
+                    chart_ui(ui, rates, question, &look);
+                    notes_ui(ui, doc, rates, &look);
+                });
             });
         });
-    });
 }
 
 fn question_ui(ui: &mut Ui, rates: &Rates, question: Question, actions: &mut Actions) {
@@ -89,29 +91,41 @@ fn question_ui(ui: &mut Ui, rates: &Rates, question: Question, actions: &mut Act
     let mut workers = question.workers.unwrap_or(rates.workers);
     let mut cores = question.cores.unwrap_or(MAX_CORES);
     let mut cached = question.cached * 100.0;
-    Grid::new("what-if question").num_columns(2).spacing([10.0, 6.0]).show(ui, |ui| {
-        let label = ui.label("Workers").id;
-        let slider = Slider::new(&mut workers, 0..=MAX_WORKERS);
-        if ui.add(slider).labelled_by(label).changed() {
-            asked.workers = Some(workers);
-        }
-        ui.end_row();
-        let label = ui.label("CPU cores").on_hover_text("Beyond one per core, a worker counts 30 %").id;
-        let slider = Slider::new(&mut cores, 1..=MAX_CORES).logarithmic(true);
-        let slider = slider.custom_formatter(|n, _| {
-            if n as u32 >= MAX_CORES { "enough".to_owned() } else { format!("{n}") }
+    Grid::new("what-if question")
+        .num_columns(2)
+        .spacing([10.0, 6.0])
+        .show(ui, |ui| {
+            let label = ui.label("Workers").id;
+            let slider = Slider::new(&mut workers, 0..=MAX_WORKERS);
+            if ui.add(slider).labelled_by(label).changed() {
+                asked.workers = Some(workers);
+            }
+            ui.end_row();
+            let label = ui
+                .label("CPU cores")
+                .on_hover_text("Beyond one per core, a worker counts 30 %")
+                .id;
+            let slider = Slider::new(&mut cores, 1..=MAX_CORES).logarithmic(true);
+            let slider = slider.custom_formatter(|n, _| {
+                if n as u32 >= MAX_CORES {
+                    "enough".to_owned()
+                } else {
+                    format!("{n}")
+                }
+            });
+            if ui.add(slider).labelled_by(label).changed() {
+                asked.cores = (cores < MAX_CORES).then_some(cores);
+            }
+            ui.end_row();
+            let label = ui.label("Data in memory").id;
+            let slider = Slider::new(&mut cached, 0.0..=100.0)
+                .suffix(" %")
+                .fixed_decimals(0);
+            if ui.add(slider).labelled_by(label).changed() {
+                asked.cached = cached / 100.0;
+            }
+            ui.end_row();
         });
-        if ui.add(slider).labelled_by(label).changed() {
-            asked.cores = (cores < MAX_CORES).then_some(cores);
-        }
-        ui.end_row();
-        let label = ui.label("Data in memory").id;
-        let slider = Slider::new(&mut cached, 0.0..=100.0).suffix(" %").fixed_decimals(0);
-        if ui.add(slider).labelled_by(label).changed() {
-            asked.cached = cached / 100.0;
-        }
-        ui.end_row();
-    });
     if asked != question {
         actions.push(Action::Ask(asked));
     }
@@ -119,38 +133,54 @@ fn question_ui(ui: &mut Ui, rates: &Rates, question: Question, actions: &mut Act
 
 /// A length that the model gives, ns.
 fn ns(value: f64) -> String {
-    if value.is_finite() { format_ns(value.round() as i64) } else { "–".to_owned() }
+    if value.is_finite() {
+        format_ns(value.round() as i64)
+    } else {
+        "–".to_owned()
+    }
 }
 
 fn answer_ui(ui: &mut Ui, rates: &Rates, question: Question, look: &Look) {
     let asked = question.workers.unwrap_or(rates.workers);
     let now = rates.what_if(rates.workers, None, 0.0);
     let then = rates.what_if(asked, question.cores, question.cached);
-    let unit = if rates.samples_known { "samples/s" } else { "batches/s" };
-    Grid::new("what-if answer").num_columns(4).spacing([18.0, 4.0]).striped(true).show(ui, |ui| {
-        let head = |ui: &mut Ui, t: String| ui.label(RichText::new(t).color(look.weak));
-        head(ui, String::new());
-        head(ui, format!("{} workers (model)", rates.workers));
-        head(ui, format!("{asked} workers"));
-        head(ui, "change".to_owned());
-        ui.end_row();
-        let row = |ui: &mut Ui, name: &str, pick: &dyn Fn(&WhatIf) -> f64| {
-            let (a, b) = (pick(&now), pick(&then));
-            ui.label(name);
-            ui.label(ns(a));
-            ui.label(ns(b));
-            ui.label(change(a, b));
+    let unit = if rates.samples_known {
+        "samples/s"
+    } else {
+        "batches/s"
+    };
+    Grid::new("what-if answer")
+        .num_columns(4)
+        .spacing([18.0, 4.0])
+        .striped(true)
+        .show(ui, |ui| {
+            let head = |ui: &mut Ui, t: String| ui.label(RichText::new(t).color(look.weak));
+            head(ui, String::new());
+            head(ui, format!("{} workers (model)", rates.workers));
+            head(ui, format!("{asked} workers"));
+            head(ui, "change".to_owned());
             ui.end_row();
-        };
-        row(ui, "Step", &|w| w.step);
-        row(ui, "Wait per step", &|w| w.wait);
-        row(ui, "Whole job", &|w| w.job);
-        let rate = |w: &WhatIf| w.rates.loader.map_or("–".to_owned(), |r| format!("{r:.1} {unit}"));
-        ui.label("Loader gives");
-        ui.label(rate(&now));
-        ui.label(rate(&then));
-        ui.end_row();
-    });
+            let row = |ui: &mut Ui, name: &str, pick: &dyn Fn(&WhatIf) -> f64| {
+                let (a, b) = (pick(&now), pick(&then));
+                ui.label(name);
+                ui.label(ns(a));
+                ui.label(ns(b));
+                ui.label(change(a, b));
+                ui.end_row();
+            };
+            row(ui, "Step", &|w| w.step);
+            row(ui, "Wait per step", &|w| w.wait);
+            row(ui, "Whole job", &|w| w.job);
+            let rate = |w: &WhatIf| {
+                w.rates
+                    .loader
+                    .map_or("–".to_owned(), |r| format!("{r:.1} {unit}"))
+            };
+            ui.label("Loader gives");
+            ui.label(rate(&now));
+            ui.label(rate(&then));
+            ui.end_row();
+        });
 }
 
 fn change(a: f64, b: f64) -> String {
@@ -167,11 +197,18 @@ fn chart_ui(ui: &mut Ui, rates: &Rates, question: Question, look: &Look) {
     let most = (asked.max(rates.workers) * 2).clamp(8, MAX_WORKERS);
     let compute = color(look.theme.swatch(Swatch::GpuCompute));
     let wait = color(look.theme.swatch(Swatch::Wait));
-    let answers: Vec<WhatIf> =
-        (0..=most).map(|n| rates.what_if(n, question.cores, question.cached)).collect();
+    let answers: Vec<WhatIf> = (0..=most)
+        .map(|n| rates.what_if(n, question.cores, question.cached))
+        .collect();
     let bar = |w: &WhatIf, value: f64, fill: egui::Color32| {
-        let fill = if w.workers == asked { fill } else { mix(look.panel, fill, 0.55) };
-        Bar::new(f64::from(w.workers), value / 1e6).width(0.8).fill(fill)
+        let fill = if w.workers == asked {
+            fill
+        } else {
+            mix(look.panel, fill, 0.55)
+        };
+        Bar::new(f64::from(w.workers), value / 1e6)
+            .width(0.8)
+            .fill(fill)
     };
     let work = |w: &WhatIf| bar(w, w.step - w.wait, compute);
     let lost = |w: &WhatIf| bar(w, w.wait, wait);

@@ -46,7 +46,12 @@ pub fn workers_ui(ui: &mut Ui, state: &mut AppState, _actions: &mut Actions) {
 fn request(ui: &Ui, doc: &mut Document) -> Option<Arc<Vec<(usize, WorkerFigures)>>> {
     let (analysis, scope) = (doc.analysis.clone(), Scope::of(doc));
     let ranks: Vec<usize> = scope.ranks(doc).collect();
-    let make = move || ranks.into_iter().map(|r| (r, analysis.workers(r, scope.range))).collect();
+    let make = move || {
+        ranks
+            .into_iter()
+            .map(|r| (r, analysis.workers(r, scope.range)))
+            .collect()
+    };
     doc.jobs.workers.request(scope, make, waker(ui.ctx()));
     doc.jobs.workers.last().cloned()
 }
@@ -66,7 +71,10 @@ fn summary(figures: &[(usize, WorkerFigures)]) -> String {
 }
 
 fn rows(figures: &[(usize, WorkerFigures)]) -> Vec<(usize, &WorkerRow)> {
-    figures.iter().flat_map(|(rank, f)| f.rows.iter().map(|r| (*rank, r))).collect()
+    figures
+        .iter()
+        .flat_map(|(rank, f)| f.rows.iter().map(|r| (*rank, r)))
+        .collect()
 }
 
 fn table<'a>(
@@ -109,5 +117,8 @@ fn table<'a>(
 pub fn with_table<R>(doc: &Document, use_it: impl FnOnce(&dyn Table, u64) -> R) -> Option<R> {
     let figures = doc.jobs.workers.last()?;
     let rows = rows(figures);
-    Some(use_it(&table(&doc.analysis, &rows), doc.jobs.workers.stamp()))
+    Some(use_it(
+        &table(&doc.analysis, &rows),
+        doc.jobs.workers.stamp(),
+    ))
 }
