@@ -11,6 +11,7 @@ mod bag;
 mod build;
 mod classify;
 mod core;
+mod evidence;
 mod gpu_figures;
 mod gpus;
 mod insight;
