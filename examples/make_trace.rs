@@ -4,6 +4,7 @@
 //! cargo run --release --example make_trace -- torch w0.json.gz --workers 0 --steps 12
 //! cargo run --release --example make_trace -- torch big.json --size 1GB
 //! cargo run --release --example make_trace -- dftracer run/ --workers 4 --steps 40 --epochs 2
+//! cargo run --release --example make_trace -- nsight report.sqlite --workers 4 --gpus 2
 //! ```
 //!
 //! The same options and seed give the same job in every format, and the same bytes on every machine.
@@ -18,6 +19,7 @@ mod support;
 
 use support::dftracer::Dftracer;
 use support::model::{Config, Job, Sink};
+use support::nsight::Nsight;
 use support::torch::{Options, Torch};
 use support::truth::Truth;
 
@@ -26,7 +28,7 @@ use support::truth::Truth;
 struct Args {
     /// What to write.
     format: Format,
-    /// File (torch: `.json` or `.json.gz`) or folder (dftracer) to write. `OUT.truth.json` is written beside it.
+    /// File (torch: `.json` or `.json.gz`; nsight: `.sqlite`) or folder (dftracer) to write. `OUT.truth.json` is written beside it.
     out: PathBuf,
     /// Stop when this much trace text is written: 250MB, 1GB (instead of --steps).
     #[arg(long, value_parser = parse_size, conflicts_with = "steps")]
@@ -81,6 +83,8 @@ enum Format {
     Torch,
     /// A DFTracer run folder.
     Dftracer,
+    /// An Nsight Systems SQLite export; its --size is that of the values, the file is about twice as large.
+    Nsight,
 }
 
 fn parse_size(text: &str) -> Result<u64, String> {
@@ -149,6 +153,7 @@ fn main() -> io::Result<()> {
             Box::new(Torch::new(&args.out, options))
         }
         Format::Dftracer => Box::new(Dftracer::new(&args.out)),
+        Format::Nsight => Box::new(Nsight::new(&args.out)),
     };
     let out = BufWriter::new(File::create(truth_path(&args.out))?);
     let truth = Truth::new(Box::new(out), job.config.ranks, sink.tick())?;

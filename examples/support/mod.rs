@@ -7,6 +7,7 @@ pub mod device;
 pub mod dftracer;
 pub mod loader;
 pub mod model;
+pub mod nsight;
 pub mod run;
 pub mod torch;
 pub mod truth;

@@ -232,7 +232,12 @@ impl AppState {
             Command::ShowSyncs => self.show_tab(Tab::Syncs),
             Command::ShowWhatIf => self.show_tab(Tab::WhatIf),
             Command::ShowVerdict => self.show_tab(Tab::Verdict),
-            other => navigate::go(self, other),
+            other => {
+                if matches!(other, Command::ZoomIn | Command::ZoomOut) {
+                    self.settings.saw_hint("zoom");
+                }
+                navigate::go(self, other);
+            }
         }
     }
 
@@ -309,8 +314,9 @@ impl AppState {
     fn search_for(&mut self, ctx: &Context, text: String) {
         if let Some(doc) = &mut self.doc {
             let wake = ctx.clone();
+            let lod = std::sync::Arc::clone(doc.tree.lod());
             doc.search
-                .start(text, &doc.analysis, move || wake.request_repaint());
+                .start(text, &doc.analysis, &lod, move || wake.request_repaint());
         }
     }
 

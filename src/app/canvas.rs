@@ -71,6 +71,7 @@ pub fn canvas_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
     if !ui.input(|i| i.pointer.any_down()) {
         hover::tooltip_ui(ui, state, &scene, &response, &tree);
     }
+    hint_ui(ui, state, &scene);
     scroll_bar_ui(ui, doc, &scene, actions);
     splitter_ui(ui, rect, tree_width, actions);
     access::nodes(ui, doc, &scene, &response);
@@ -132,7 +133,17 @@ fn animate(ui: &Ui, state: &mut AppState) {
 
 /// The links of the selected span, else of the hovered one.
 fn request_links(ui: &Ui, doc: &mut Document) {
-    let Some(span) = doc.pointer.span.or(doc.span) else {
+    let rested = ui.input(|i| i.pointer.time_since_last_movement());
+    let hovered = doc.pointer.span;
+    if hovered.is_some() && hovered != doc.focus && rested < hover::REST {
+        // Arrows must not flicker while the pointer passes.
+        let left = std::time::Duration::from_secs_f32(hover::REST - rested + 0.01);
+        ui.ctx().request_repaint_after(left);
+        doc.focus = doc.span;
+    } else {
+        doc.focus = hovered.or(doc.span);
+    }
+    let Some(span) = doc.focus else {
         return;
     };
     let (trace, analysis) = (doc.trace.clone(), doc.analysis.clone());
@@ -148,8 +159,7 @@ fn lay_out(ui: &Ui, state: &AppState, size: egui::Vec2) -> DrawList {
     let Some(doc) = &state.doc else {
         return DrawList::default();
     };
-    let focus = doc.pointer.span.or(doc.span);
-    let links = focus.and_then(|s| doc.jobs.links.get(&s));
+    let links = doc.focus.and_then(|s| doc.jobs.links.get(&s));
     let options = Options {
         exposed_columns: state.settings.exposed_columns,
         color_by_name: state.settings.colour_by_name,
@@ -176,7 +186,7 @@ fn lay_out(ui: &Ui, state: &AppState, size: egui::Vec2) -> DrawList {
         selected: doc.span,
         hovered: doc.pointer.span,
         links: links.map(|l| &**l),
-        hits: doc.search.is_active().then(|| doc.search.by_id.as_slice()),
+        hits: doc.search.is_active().then(|| &*doc.search.by_id),
         options,
     })
 }
@@ -575,6 +585,27 @@ pub fn wait_of(doc: &Document, span: crate::model::SpanId) -> Option<usize> {
         .rev()
         .take(64)
         .find(|&w| waits[w].span == span || waits[w].range.covers(range))
+}
+
+/// How to zoom, until somebody did.
+fn hint_ui(ui: &Ui, state: &AppState, scene: &Scene<'_>) {
+    if !state.settings.wants_hint("zoom") {
+        return;
+    }
+    let area = scene.to_window(scene.list.areas.lanes);
+    let text = if state.mac {
+        "Zoom: Cmd+wheel or W S"
+    } else {
+        "Zoom: Ctrl+wheel or W S"
+    };
+    let font = egui::FontId::proportional(11.0);
+    let galley = ui
+        .painter()
+        .layout_no_wrap(text.to_owned(), font, state.look.weak);
+    let at = area.right_bottom() - galley.size() - vec2(20.0, 10.0);
+    let back = Rect::from_min_size(at, galley.size()).expand2(vec2(7.0, 3.0));
+    ui.painter().rect_filled(back, 4.0, state.look.panel);
+    ui.painter().galley(at, galley, state.look.weak);
 }
 
 fn scroll_bar_ui(ui: &Ui, doc: &Document, scene: &Scene<'_>, actions: &mut Actions) {

@@ -163,6 +163,8 @@ pub struct Document {
     pub lanes_height: f32,
     /// Where the canvas was drawn last, points: left, top, right, bottom.
     pub canvas: [f32; 4],
+    /// The span whose links are drawn: where the pointer rests, else the selected one.
+    pub focus: Option<SpanId>,
     /// A drag that goes on.
     pub gesture: Gesture,
     /// What the open context menu is about.
@@ -235,6 +237,7 @@ impl Document {
             band_scroll: 0.0,
             lanes_height: 400.0,
             canvas: [0.0; 4],
+            focus: None,
             gesture: Gesture::None,
             menu: None,
             range: None,

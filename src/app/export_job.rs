@@ -16,7 +16,7 @@ use crate::time::TimeRange;
 use crate::view::Rows;
 
 /// Largest side of a preview, pixels.
-const PREVIEW: usize = 1_100;
+const PREVIEW: usize = 2_000;
 
 /// Which time a picture shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

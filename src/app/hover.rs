@@ -1,6 +1,6 @@
 //! Tooltips of the timeline: what is under the pointer, after a short rest.
 
-use egui::{Response, RichText, Ui};
+use egui::{Response, RichText, TextWrapMode, Ui};
 
 use super::canvas::Scene;
 use super::document::Document;
@@ -12,9 +12,11 @@ use crate::time::{TimeRange, format_count, format_ns};
 use crate::view::{Hit, Mark, Target};
 
 /// How long the pointer rests before a tooltip shows, s.
-const REST: f32 = 0.15;
+pub const REST: f32 = 0.15;
 /// Width of a tooltip, points.
-const WIDTH: f32 = 380.0;
+const WIDTH: f32 = 420.0;
+/// Characters that fit into it for sure.
+const SHORT: usize = 56;
 
 /// Shows the tooltip of what is under the pointer.
 pub fn tooltip_ui(
@@ -48,8 +50,8 @@ pub fn tooltip_ui(
     let anchor = egui::PopupAnchor::Pointer;
     egui::Tooltip::always_open(ui.ctx().clone(), ui.layer_id(), id, anchor)
         .gap(14.0)
-        .width(WIDTH)
         .show(|ui| {
+            ui.set_max_width(WIDTH);
             ui.spacing_mut().item_spacing.y = 2.0;
             for (i, line) in lines.iter().enumerate() {
                 let text = RichText::new(line);
@@ -58,7 +60,14 @@ pub fn tooltip_ui(
                     1 => text,
                     _ => text.color(state.look.weak),
                 };
-                ui.label(text);
+                // Short lines stay whole; long names wrap.
+                let short = line.chars().count() <= SHORT;
+                let wrap = if short {
+                    TextWrapMode::Extend
+                } else {
+                    TextWrapMode::Wrap
+                };
+                ui.add(egui::Label::new(text).wrap_mode(wrap));
             }
         });
 }

@@ -41,6 +41,7 @@ pub use command::{Command, GESTURES, Group, KeyAt, Shortcut};
 pub use dialogs::Dialog;
 pub use document::{Document, Tab};
 pub use load::Request;
+pub use panels::refresh_selection;
 pub use settings::{Settings, Store, ThemeChoice};
 pub use state::AppState;
 

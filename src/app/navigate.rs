@@ -232,10 +232,9 @@ fn scroll_to_span(state: &mut AppState, span: SpanId) {
     };
     let row = doc.rows.rows()[row];
     let height = doc.lanes_height.max(ROW_HEIGHT);
-    if row.y < doc.scroll {
-        doc.scroll = (row.y - ROW_HEIGHT).max(0.0);
-    } else if row.y + row.height > doc.scroll + height {
-        doc.scroll = row.y + row.height + ROW_HEIGHT - height;
+    let inside = row.y >= doc.scroll && row.y + row.height <= doc.scroll + height;
+    if !inside {
+        doc.scroll = (row.y - height * 0.4).max(0.0);
     }
 }
 

@@ -146,7 +146,7 @@ fn notices_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
     let (text, color) = match (warnings, doc.report.notices.len()) {
         (0, 0) => return,
         (0, n) => (plural(n, "note"), state.look.weak),
-        (n, _) => (format!("⚠ {}", plural(n, "notice")), state.look.warning),
+        (n, _) => (format!("▲ {}", plural(n, "notice")), state.look.warning),
     };
     let button = egui::Button::new(RichText::new(text).small().color(color)).frame(false);
     if ui

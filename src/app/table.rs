@@ -26,8 +26,6 @@ pub enum Cell<'a> {
     Count(u64),
     /// A share of one, shown in percent.
     Share(f64),
-    /// A plain number with this many decimals.
-    Number(f64, usize),
     /// Not known or not applicable.
     None,
 }
@@ -62,7 +60,6 @@ impl<'a> Cell<'a> {
             }
             Self::Count(n) => format_count(*n),
             Self::Share(s) => percent(*s),
-            Self::Number(x, decimals) => format!("{x:.decimals$}"),
             Self::None => "–".to_owned(),
         }
     }
@@ -75,7 +72,6 @@ impl<'a> Cell<'a> {
             Self::Ns(ns) => Unit::Ms.format(*ns, 6).replace(',', ""),
             Self::Count(n) => n.to_string(),
             Self::Share(s) => format!("{:.3}", s * 100.0),
-            Self::Number(x, decimals) => format!("{x:.decimals$}"),
             Self::None => String::new(),
         }
     }
@@ -88,9 +84,7 @@ impl<'a> Cell<'a> {
             (Self::Text(a), Self::Text(b)) => natural(a, b),
             (Self::Ns(a), Self::Ns(b)) => a.cmp(b),
             (Self::Count(a), Self::Count(b)) => a.cmp(b),
-            (Self::Share(a), Self::Share(b)) | (Self::Number(a, _), Self::Number(b, _)) => {
-                a.total_cmp(b)
-            }
+            (Self::Share(a), Self::Share(b)) => a.total_cmp(b),
             _ => Ordering::Equal,
         }
     }
@@ -189,14 +183,17 @@ pub trait Table {
     }
 }
 
+/// Column and whether descending; `None` = as given.
+type Sort = Option<(usize, bool)>;
+
 /// Order and units of a table; kept between frames.
 #[derive(Clone, Debug, Default)]
 pub struct TableState {
     /// Column and whether descending; `None` = as given.
-    pub sort: Option<(usize, bool)>,
+    pub sort: Sort,
     order: Vec<u32>,
     units: Vec<Unit>,
-    stamp: Option<(u64, usize, Option<(usize, bool)>)>,
+    stamp: Option<(u64, usize, Sort)>,
 }
 
 impl TableState {
@@ -265,8 +262,12 @@ pub fn table_ui(
 ) -> Option<usize> {
     state.refresh(table, stamp);
     let spare = ui.available_width() - table.columns().iter().map(|c| c.width).sum::<f32>();
-    // The first column takes what is left, up to a width at which the eye loses the row.
-    let first = spare.clamp(0.0, 220.0);
+    // A first column of names takes what is left, up to a width at which the eye loses the row.
+    let names = table
+        .columns()
+        .first()
+        .is_some_and(|c| !c.numeric && c.width >= 120.0);
+    let first = if names { spare.clamp(0.0, 180.0) } else { 0.0 };
     let edges: Vec<(f32, f32)> = table
         .columns()
         .iter()
@@ -323,8 +324,8 @@ fn header_ui(
             ui.visuals().weak_text_color()
         };
         let arrow = match state.sort {
-            Some((c, true)) if c == i => " ⏷",
-            Some((c, false)) if c == i => " ⏶",
+            Some((c, true)) if c == i => " ▾",
+            Some((c, false)) if c == i => " ▴",
             _ => "",
         };
         let text = format!("{}{arrow}", column.title);

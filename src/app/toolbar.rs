@@ -29,7 +29,7 @@ pub fn toolbar_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
         divider(ui);
         search_ui(ui, state, actions, wide);
         ui.add_space(6.0);
-        waits_ui(ui, state, actions);
+        waits_ui(ui, state, actions, wide);
         right_ui(ui, state, actions, wide);
     });
 }
@@ -69,7 +69,7 @@ fn command_button(
 fn files_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
     command_button(ui, state, actions, Command::Open, "Open…");
     if !state.settings.recent.is_empty() {
-        ui.menu_button("Recent ⏷", |ui| {
+        ui.menu_button("Recent ▾", |ui| {
             ui.set_min_width(280.0);
             for paths in &state.settings.recent {
                 let (name, place) = recent_text(paths);
@@ -92,7 +92,7 @@ fn files_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
             }
         });
     }
-    ui.menu_button("Samples ⏷", |ui| {
+    ui.menu_button("Samples ▾", |ui| {
         ui.set_min_width(280.0);
         for (i, sample) in SAMPLES.iter().enumerate() {
             if ui.button(sample.title).on_hover_text(sample.line).clicked() {
@@ -131,6 +131,9 @@ fn search_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions, wide: boo
         .hint_text("Find spans…  /")
         .desired_width(if wide { 220.0 } else { 130.0 });
     let response = ui.add(edit).accessible_name("Find spans");
+    if std::mem::take(&mut state.focus_search) {
+        response.request_focus();
+    }
     if response.changed() {
         actions.push(Action::SearchFor(text));
     }
@@ -151,7 +154,7 @@ fn search_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions, wide: boo
         ui.add_space(4.0);
         ui.label(RichText::new(status).small().color(state.look.weak));
         if ui
-            .small_button("✕")
+            .small_button("×")
             .accessible_name("Clear search")
             .clicked()
         {
@@ -166,13 +169,16 @@ pub fn search_id() -> egui::Id {
     egui::Id::unique("search box")
 }
 
-fn waits_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
+fn waits_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions, wide: bool) {
     let Some(doc) = &state.doc else {
         return;
     };
-    let text = doc.walk.text();
+    let mut text = doc.walk.text();
+    if wide && !doc.walk.is_empty() {
+        text.push_str(&format!(" · {}", doc.walk.short_share()));
+    }
     let warn = |t: &str| RichText::new(t).color(state.look.warning);
-    if doc.walk.len() == 0 {
+    if doc.walk.is_empty() {
         ui.label(RichText::new(text).color(state.look.weak))
             .on_hover_text(doc.walk.why_none());
         return;
@@ -195,8 +201,7 @@ fn waits_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
 fn right_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions, wide: bool) {
     ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
         command_button(ui, state, actions, Command::Help, "?");
-        let theme = if state.look.theme.dark { "☀" } else { "🌙" };
-        command_button(ui, state, actions, Command::ToggleTheme, theme);
+        command_button(ui, state, actions, Command::ToggleTheme, "◐");
         let Some(doc) = &state.doc else {
             return;
         };

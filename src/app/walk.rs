@@ -113,6 +113,12 @@ impl Walk {
         )
     }
 
+    /// The same, shorter.
+    #[must_use]
+    pub fn short_share(&self) -> String {
+        format!("{} ({})", format_ns(self.exposed), percent(self.share()))
+    }
+
     /// Exposed time as a share of the trace.
     #[must_use]
     pub fn share(&self) -> f64 {

@@ -108,7 +108,7 @@ fn recent_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
         let (name, place) = recent_text(paths);
         ui.horizontal(|ui| {
             let remove = ui
-                .small_button("✕")
+                .small_button("×")
                 .accessible_name(format!("Remove {name}"));
             if remove.on_hover_text("Remove from this list").clicked() {
                 actions.push(Action::ForgetRecent(paths.clone()));
@@ -193,7 +193,7 @@ fn keys_ui(ui: &mut Ui, state: &AppState) {
         .num_columns(2)
         .spacing([16.0, 4.0])
         .show(ui, |ui| {
-            let ctrl = if state.mac { "⌘" } else { "Ctrl+" };
+            let ctrl = if state.mac { "Cmd+" } else { "Ctrl+" };
             for (keys, does) in [
                 ("drag".to_owned(), "select a range and read its figures"),
                 (format!("{ctrl}wheel, W S"), "zoom at the pointer; A D pan"),

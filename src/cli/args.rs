@@ -128,18 +128,21 @@ pub struct Png {
     #[command(flatten)]
     /// What to open.
     pub input: Input,
-    #[command(flatten)]
-    /// What to draw.
-    pub scope: Scope,
+    /// Only this part: A..B, each a time since the start of the trace such as 1.2s or 450ms; either side may be empty.
+    #[arg(long, value_name = "A..B", value_parser = check_range, allow_hyphen_values = true)]
+    pub range: Option<String>,
+    /// Layer rules to read before the built-in ones.
+    #[arg(long, value_name = "FILE")]
+    pub rules: Option<PathBuf>,
     /// The file to write.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     /// Width in points.
     #[arg(long, value_name = "PX", default_value_t = 1920, value_parser = clap::value_parser!(u32).range(640..=16384))]
     pub width: u32,
-    /// Pixels per point.
-    #[arg(long, value_name = "X", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=3))]
-    pub scale: u32,
+    /// Pixels per point, 1 to 3.
+    #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = parse_scale)]
+    pub scale: f32,
     /// Colours.
     #[arg(long, value_enum, default_value_t = Theme::Light)]
     pub theme: Theme,
@@ -330,6 +333,13 @@ fn parse_share(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(x) if (0.0..=1.0).contains(&x) => Ok(x),
         _ => Err(format!("`{text}` is not between 0 and 1")),
+    }
+}
+
+fn parse_scale(text: &str) -> Result<f32, String> {
+    match text.trim().parse::<f32>() {
+        Ok(x) if (1.0..=3.0).contains(&x) => Ok(x),
+        _ => Err(format!("`{text}` is not between 1 and 3")),
     }
 }
 

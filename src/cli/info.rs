@@ -10,9 +10,10 @@ use serde_json::{Value, json};
 use super::CliError;
 use super::args::Info;
 use super::load::{self, Opened};
+use super::notices;
 use super::table::{self, Table, printable};
 use crate::analysis::{Rules, lane_roles};
-use crate::import::{FileReport, Notice};
+use crate::import::FileReport;
 use crate::model::{Clock, Lane, LaneKind, Role, Source, Trace};
 use crate::time::{format_count, format_ns};
 
@@ -194,7 +195,7 @@ fn file_text(out: &mut String, trace: &Trace, file: &FileReport) {
             line(out, "rank", &rank.to_string());
         }
         if let Some(capture) = source.capture {
-            line(out, "recorded", &capture.to_string());
+            line(out, "window", &capture.to_string());
         }
     }
     for (key, value) in &file.facts {
@@ -393,19 +394,11 @@ fn notices_text(out: &mut String, opened: &Opened) {
     }
     let many = opened.report.files.len() > 1;
     for notice in &opened.report.notices {
-        out.push_str(&format!("  {}", printable(&notice.to_string())));
-        if let Some(path) = notice_path(opened, notice).filter(|_p| many) {
-            out.push_str(&format!("  in {path}"));
-        }
-        out.push('\n');
+        out.push_str(&format!(
+            "  {}\n",
+            notices::to_text(&opened.trace, notice, many)
+        ));
     }
-}
-
-fn notice_path(opened: &Opened, notice: &Notice) -> Option<String> {
-    let of_source = notice.source.map(|s| &opened.trace.source(s).path);
-    let path = notice.path.as_ref().or(of_source)?;
-    let name = path.file_name().unwrap_or(path.as_os_str());
-    Some(printable(&name.to_string_lossy()))
 }
 
 // ---- JSON
@@ -439,7 +432,7 @@ fn to_json(opened: &Opened) -> Value {
         "lanes": trace.lanes().iter().zip(&roles).map(|(l, role)| lane_json(trace, l, role)).collect::<Vec<_>>(),
         "categories": categories,
         "anomalies": trace.anomalies().iter().map(|(k, n)| ((*k).to_owned(), *n)).collect::<BTreeMap<_, _>>(),
-        "notices": opened.report.notices.iter().map(|n| notice_json(opened, n)).collect::<Vec<_>>(),
+        "notices": opened.report.notices.iter().map(|n| notices::to_json(&opened.trace, n)).collect::<Vec<_>>(),
         "timeline_bytes": trace.heap_bytes(),
         "peak_bytes": peak_bytes(),
         "read_seconds": opened.seconds,
@@ -515,16 +508,5 @@ fn lane_json(trace: &Trace, lane: &Lane, role: &str) -> Value {
         "role": role,
         "spans": spans_of(lane),
         "rows": lane.rows,
-    })
-}
-
-fn notice_json(opened: &Opened, notice: &Notice) -> Value {
-    json!({
-        "kind": notice.kind.label(),
-        "code": notice.code,
-        "text": notice.text,
-        "count": notice.count,
-        "places": notice.places.iter().map(ToString::to_string).collect::<Vec<_>>(),
-        "file": notice_path(opened, notice),
     })
 }

@@ -104,6 +104,11 @@ fn show(progress: &Progress, over: &AtomicBool) {
     }
 }
 
+/// Writes a remark to stderr.
+pub fn note(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{}", table::printable(text));
+}
+
 /// Writes a warning to stderr.
 pub fn warn(text: &str) {
     let _ = writeln!(

@@ -14,8 +14,12 @@ mod analyse;
 mod args;
 mod check;
 mod compare;
+mod demo;
 mod info;
 mod load;
+mod notices;
+#[cfg(feature = "png")]
+mod png;
 mod report;
 mod steady;
 mod table;
@@ -49,6 +53,9 @@ pub enum CliError {
     /// The command line asks for something that does not exist.
     #[error("{0}")]
     Usage(String),
+    /// A window was asked for and cannot be opened.
+    #[error("{0}")]
+    NoDisplay(String),
     /// A result cannot be written.
     #[error("Cannot write the result: {0}.")]
     Output(#[from] io::Error),
@@ -85,8 +92,14 @@ pub fn start() -> Request {
             return Request::Done(ExitCode::from(code));
         }
     };
-    let Some(command) = cli.command else {
-        return Request::Window(cli.paths);
+    let command = match cli.command {
+        None => return window(cli.paths),
+        // Where there is a display, a sample is shown like any other trace.
+        Some(Command::Demo(args)) if !args.list && display_is_there() => match demo::path(&args) {
+            Ok(path) => return Request::Window(vec![path]),
+            Err(error) => return Request::Done(finish(Err(error))),
+        },
+        Some(command) => command,
     };
     let mut out = io::BufWriter::new(io::stdout().lock());
     let result = run(command, &mut out);
@@ -94,14 +107,49 @@ pub fn start() -> Request {
     Request::Done(finish(result))
 }
 
+/// The window, or why there is none.
+fn window(paths: Vec<PathBuf>) -> Request {
+    if display_is_there() {
+        return Request::Window(paths);
+    }
+    let why = if cfg!(feature = "gui") {
+        "There is no display to open a window on."
+    } else {
+        "This program was built without the window."
+    };
+    let path = paths
+        .first()
+        .map_or_else(|| "PATH".to_owned(), |p| p.display().to_string());
+    let text = format!(
+        "{why}\nPrint the analysis: stallscope report {path}\nDraw a picture:     stallscope png {path} -o timeline.png"
+    );
+    Request::Done(finish(Err(CliError::NoDisplay(text))))
+}
+
+/// Whether a window can be expected to open.
+fn display_is_there() -> bool {
+    if !cfg!(feature = "gui") {
+        return false;
+    }
+    let set = |name: &str| std::env::var_os(name).is_some_and(|v| !v.is_empty());
+    cfg!(any(windows, target_os = "macos")) || set("DISPLAY") || set("WAYLAND_DISPLAY")
+}
+
 fn run(command: Command, out: &mut dyn Write) -> Result<u8, CliError> {
     match command {
         Command::Info(args) => info::run(&args, out),
         Command::Report(args) => report::run(&args, out),
+        #[cfg(feature = "png")]
+        Command::Png(args) => png::run(&args),
+        #[cfg(not(feature = "png"))]
+        Command::Png(_args) => Err(CliError::Usage(
+            "This program was built without pictures: build it with the feature `png` or `gui`."
+                .to_owned(),
+        )),
         Command::Check(args) => check::run(&args, out),
         Command::Compare(args) => compare::run(&args, out),
         Command::Whatif(args) => whatif::run(&args, out),
-        _ => Ok(0),
+        Command::Demo(args) => demo::run(&args, out),
     }
 }
 

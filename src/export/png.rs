@@ -397,6 +397,10 @@ fn about(analysis: &Analysis, range: TimeRange) -> String {
     let sum: i64 = shares.iter().sum();
     let whole = i128::from(range.len()) * i128::from(shares.len() as u64);
     let tenths = (i128::from(sum) * 1_000 + whole / 2) / whole.max(1);
+    if with_gpu.iter().all(|r| r.wait.measure_in(range) == 0) {
+        text.push_str(" · no batch wait");
+        return text;
+    }
     let of = if shares.len() > 1 {
         ", mean of ranks"
     } else {

@@ -23,7 +23,9 @@ mod open;
 mod progress;
 mod report;
 mod sniff;
+mod together;
 mod traps;
+mod wide;
 
 pub(crate) use input::Input;
 

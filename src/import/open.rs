@@ -9,7 +9,7 @@ use super::find::{self, Candidate, Format, Looked};
 use super::memory;
 use super::{
     Context, ErrorKind, ImportReport, LoadError, Loaded, NoticeKind, OpenOptions, Phase, Progress,
-    chrome, dftracer, nsight,
+    chrome, dftracer, nsight, together,
 };
 use crate::model::{Clock, Source, Trace, TraceBuilder};
 
@@ -106,6 +106,8 @@ impl Attempt {
         }
         progress.check(&files[0].path)?;
         shift_by_hand(&mut builder, &mut report, files, options);
+        together::ranks_by_name(&mut builder);
+        together::unique_keys(&mut builder);
         if builder.so_far().sources().is_empty() {
             let first = failed.into_iter().next().map(|(_, error)| error);
             return Err(first.unwrap_or_else(|| LoadError::cancelled(&files[0].path)));
@@ -361,6 +363,11 @@ fn note_anomalies(trace: &Trace, report: &mut ImportReport) {
             "overlapping_spans",
             NoticeKind::Info,
             "Spans of one lane overlap partly: they are drawn on rows of their own.",
+        ),
+        (
+            "crowded_rows",
+            NoticeKind::Info,
+            "More than 65,535 spans of one lane are open at once: the rest are drawn on its last row.",
         ),
         (
             "negative_dur",

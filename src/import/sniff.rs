@@ -100,6 +100,9 @@ impl Head {
         if is_tar(bytes) {
             return Content::Tar;
         }
+        if is_xplane(bytes) {
+            return Content::Trap(Trap::XPlane);
+        }
         signature(bytes).unwrap_or_else(|| self.text_content())
     }
 
@@ -110,11 +113,7 @@ impl Head {
             None => Content::Trap(Trap::Blank),
             Some(b'{') => self.object_content(text),
             Some(b'[') => self.array_content(text),
-            Some(_) if is_binary(text) => Content::Trap(if is_xplane(text) {
-                Trap::XPlane
-            } else {
-                Trap::Unknown
-            }),
+            Some(_) if is_binary(text) => Content::Trap(Trap::Unknown),
             Some(_) => self.other_text(text),
         }
     }
@@ -282,9 +281,10 @@ fn is_binary(text: &[u8]) -> bool {
     control * 50 > sample.len()
 }
 
-/// An XSpace message: field 1 holds planes whose names are `/host:…` or `/device:…`.
+/// An XSpace message: field 1 (0x0a, a line feed to text) holds planes whose names are `/host:…` or `/device:…`.
 fn is_xplane(bytes: &[u8]) -> bool {
     bytes.first() == Some(&0x0a)
+        && is_binary(bytes)
         && ["/host:", "/device:"].iter().any(|name| {
             memchr::memmem::find(&bytes[..bytes.len().min(256)], name.as_bytes()).is_some()
         })
@@ -490,6 +490,10 @@ mod tests {
         assert_eq!(trap(b"{\"a\":79}\n{\"a\":80}\n"), Trap::JsonLines);
         assert_eq!(trap(b"V1 log] {}\n\t\"ph\": \"B\"\n"), Trap::TextLog);
         assert_eq!(trap(b"hello\nyou"), Trap::OtherText("hello".to_owned()));
+        assert_eq!(
+            trap(b"\x0a\xe1\x5a\x12\x0e/host:metadata\"\x92\x03\x08\x02\x12"),
+            Trap::XPlane
+        );
         assert_eq!(trap(&[7, 1, 2, 3, 250, 0, 0, 9]), Trap::Unknown);
         assert_eq!(
             trap(&[0x1f, 0x8b, 8, 0, 0]),

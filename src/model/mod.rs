@@ -2,6 +2,7 @@
 //! importers fill. Knows no file format, no layer, no pixel.
 
 mod builder;
+mod finish;
 mod flows;
 mod ids;
 mod names;

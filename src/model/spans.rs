@@ -1,5 +1,7 @@
 //! The span columns.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::ops::Range;
 
 use super::ids::{CatId, LaneId, NameId, SpanId};
@@ -144,36 +146,92 @@ impl Spans {
     }
 }
 
+/// What [`assign_rows`] found on a lane.
+#[derive(Debug, PartialEq, Eq, Default)]
+pub(super) struct LaneRows {
+    /// Rows used.
+    pub rows: u16,
+    /// Partial overlaps: spans that start inside another one and end after it.
+    pub overlaps: u64,
+    /// Spans that found all 65,535 rows taken and share the last one.
+    pub crowded: u64,
+}
+
 /// Sub-rows of one lane's spans (`range` of ids, in stored order): the lowest row that is free at the span's start
-/// and lies below the innermost span that contains it. Returns the number of rows used and of partial overlaps
-/// (spans that start inside another one and end after it).
-pub(super) fn assign_rows(spans: &mut Spans, range: Range<u32>) -> (u16, u64) {
-    struct Open {
-        end: i64,
-        row: u16,
-    }
-    let mut open: Vec<Open> = Vec::new();
-    let mut rows = 0_u16;
-    let mut overlaps = 0_u64;
+/// and lies below the innermost span that contains it. O(n log n) whatever the overlaps are.
+pub(super) fn assign_rows(spans: &mut Spans, range: Range<u32>) -> LaneRows {
+    let mut found = LaneRows::default();
+    // All open spans by end, to free their rows.
+    let mut open: BinaryHeap<Reverse<(i64, u16)>> = BinaryHeap::new();
+    let mut taken = RowSet::default();
+    // The open spans that can be the innermost container of a later one: ends descend, since a later span that ends
+    // no earlier takes the place of those before it.
+    let mut containers: Vec<(i64, u16)> = Vec::new();
     for i in range.start as usize..range.end as usize {
         let start = spans.start[i];
         let end = start + spans.dur[i];
-        open.retain(|o| o.end > start);
-        // `open` is in stored order, so the last one that reaches our end is the innermost container.
-        let container = open.iter().rev().find(|o| o.end >= end);
-        let mut row = container.map_or(0, |o| o.row.saturating_add(1));
-        let crossing = open.iter().any(|o| o.end < end);
-        if crossing {
-            overlaps += 1;
+        while let Some(&Reverse((_, row))) = open.peek().filter(|o| o.0.0 <= start) {
+            taken.free(row);
+            open.pop();
         }
-        while open.iter().any(|o| o.row == row) && row < u16::MAX {
-            row += 1;
-        }
+        found.overlaps += u64::from(open.peek().is_some_and(|o| o.0.0 < end));
+        let depth = containers.partition_point(|c| c.0 >= end && c.0 > start);
+        let below = match depth {
+            0 => 0,
+            n => containers[n - 1].1.saturating_add(1),
+        };
+        let row = if let Some(row) = taken.take_from(below) {
+            open.push(Reverse((end, row)));
+            row
+        } else {
+            found.crowded += 1;
+            u16::MAX - 1
+        };
         spans.row[i] = row;
-        rows = rows.max(row.saturating_add(1));
-        open.push(Open { end, row });
+        found.rows = found.rows.max(row + 1);
+        let keep = containers.partition_point(|c| c.0 > end);
+        containers.truncate(keep);
+        containers.push((end, row));
     }
-    (rows, overlaps)
+    found
+}
+
+/// A set of rows below 65,535.
+#[derive(Default)]
+struct RowSet {
+    words: Vec<u64>,
+}
+
+impl RowSet {
+    /// Takes the lowest free row from `first` on; `None` where all are taken.
+    fn take_from(&mut self, first: u16) -> Option<u16> {
+        let mut word = usize::from(first / 64);
+        let mut mask = u64::MAX << (first % 64);
+        loop {
+            if word >= self.words.len() {
+                self.words.resize(word + 1, 0);
+            }
+            let free = !self.words[word] & mask;
+            if free != 0 {
+                let bit = free.trailing_zeros();
+                let row = u16::try_from(word as u32 * 64 + bit).ok()?;
+                if row == u16::MAX {
+                    return None;
+                }
+                self.words[word] |= 1 << bit;
+                return Some(row);
+            }
+            word += 1;
+            mask = u64::MAX;
+            if word > usize::from(u16::MAX / 64) {
+                return None;
+            }
+        }
+    }
+
+    fn free(&mut self, row: u16) {
+        self.words[usize::from(row / 64)] &= !(1 << (row % 64));
+    }
 }
 
 #[cfg(test)]
@@ -181,6 +239,11 @@ mod tests {
     use super::*;
 
     fn rows_of(ranges: &[(i64, i64)]) -> (Vec<u16>, u16, u64) {
+        let (rows, found) = all_rows_of(ranges);
+        (rows, found.rows, found.overlaps)
+    }
+
+    fn all_rows_of(ranges: &[(i64, i64)]) -> (Vec<u16>, LaneRows) {
         let mut spans = Spans::default();
         for &(s, e) in ranges {
             spans.start.push(s);
@@ -188,8 +251,8 @@ mod tests {
             spans.row.push(0);
         }
         let n = u32::try_from(ranges.len()).expect("small");
-        let (rows, overlaps) = assign_rows(&mut spans, 0..n);
-        (spans.row, rows, overlaps)
+        let found = assign_rows(&mut spans, 0..n);
+        (spans.row, found)
     }
 
     #[test]
@@ -208,5 +271,21 @@ mod tests {
     #[test]
     fn touching_and_empty_spans_share_a_row() {
         assert_eq!(rows_of(&[(0, 5), (5, 5), (5, 8)]), (vec![0, 0, 0], 1, 0));
+    }
+
+    #[test]
+    fn a_container_that_an_overlap_hides_is_still_found() {
+        // (2, 20) crosses (0, 10); (3, 9) lies in both, (11, 19) in the crossing one alone.
+        let (rows, ..) = rows_of(&[(0, 10), (2, 20), (3, 9), (11, 19), (21, 22)]);
+        assert_eq!(rows, [0, 1, 2, 2, 0]);
+    }
+
+    #[test]
+    fn more_open_spans_than_rows_share_the_last_row_and_are_counted() {
+        let ranges: Vec<(i64, i64)> = (0..70_000).map(|i| (i, 1_000_000 + i)).collect();
+        let (rows, found) = all_rows_of(&ranges);
+        assert_eq!(found.crowded, 70_000 - u64::from(u16::MAX));
+        assert_eq!(rows[69_999], u16::MAX - 1);
+        assert_eq!(found.overlaps, 69_999);
     }
 }

@@ -152,7 +152,8 @@ impl Batch {
     }
 
     fn dots(&mut self, rect: Rect, fill: Rgba) {
-        let y = f32::midpoint(rect.y0, rect.y1);
+        // Low enough to leave the label alone.
+        let y = rect.y1 - 3.0;
         let c = color(fill);
         for x in self.grid(rect, 6.0) {
             let dot = Rect::new(x + 2.0, y - 1.0, x + 4.0, y + 1.0);

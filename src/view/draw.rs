@@ -109,7 +109,7 @@ pub enum Item {
         /// Distance of the lines across, points.
         pitch: f32,
     },
-    /// A row of dots along the middle of a rectangle.
+    /// A row of dots along the lower edge of a rectangle.
     Dots {
         /// Where.
         rect: Rect,

@@ -31,7 +31,15 @@ pub fn shorten(name: &str, room: usize) -> Option<Cow<'_, str>> {
     if fits(name, room) {
         return Some(Cow::Borrowed(name));
     }
-    let bare = without_arguments(without_return_type(name));
+    let near = without_folders(name);
+    if fits(near, room) {
+        return Some(Cow::Borrowed(near));
+    }
+    let own = without_place(near);
+    if fits(own, room) {
+        return Some(Cow::Borrowed(own));
+    }
+    let bare = without_arguments(without_return_type(own));
     if fits(bare, room) {
         return Some(Cow::Borrowed(bare));
     }
@@ -102,11 +110,12 @@ fn without_return_type(name: &str) -> &str {
     };
     // Without arguments it is not a function: "Optimizer.step#SGD.step" and "Memcpy HtoD" keep all their words.
     match arguments {
-        Some(_) if cut > 0 && is_type(&name[..cut]) => &name[cut..],
+        Some(at) if 0 < cut && cut < at && is_type(&name[..cut]) => &name[cut..],
         _ => name,
     }
 }
 
+/// `f(int, float)` → `f`, where the arguments are the end of the name: "enumerate(DataLoader)#x" has none.
 fn without_arguments(name: &str) -> &str {
     let mut depth = 0_i32;
     for (i, c) in name.char_indices() {
@@ -114,12 +123,40 @@ fn without_arguments(name: &str) -> &str {
             '<' => depth += 1,
             '>' => depth -= 1,
             '(' if depth == 0 && i > 0 && !name[i..].starts_with("(anonymous") => {
-                return name[..i].trim_end();
+                let rest = name[i..].trim_end();
+                let ends = rest.ends_with(')') || rest.ends_with("const") || rest.ends_with(']');
+                return if ends { name[..i].trim_end() } else { name };
             }
             _ => {}
         }
     }
     name
+}
+
+/// What something is called without where or what kind it is: "torch/nn/module.py(1743): forward" → "forward",
+/// "nn.Module: Encoder_0" → "Encoder_0", "<built-in method run_backward of …>" → "run_backward".
+fn without_place(name: &str) -> &str {
+    if let Some(rest) = name.strip_prefix("<built-in ") {
+        let rest = rest
+            .strip_prefix("method ")
+            .or_else(|| rest.strip_prefix("function "))
+            .unwrap_or(rest);
+        let rest = rest.split(" of ").next().unwrap_or(rest);
+        return rest.trim_end_matches('>');
+    }
+    match name.rsplit_once(": ") {
+        Some((_, own)) if !own.is_empty() => own,
+        _ => name,
+    }
+}
+
+/// "torch/nn/module.py(1743): forward" → "module.py(1743): forward".
+fn without_folders(name: &str) -> &str {
+    let end = name.find(".py(").unwrap_or(0);
+    match name[..end].rfind('/') {
+        Some(i) => &name[i + 1..],
+        None => name,
+    }
 }
 
 fn without_templates(name: &str) -> Cow<'_, str> {
@@ -206,6 +243,37 @@ mod tests {
         );
         assert_eq!(shorten("ab", 2).as_deref(), Some("ab"));
         assert_eq!(shorten("", 9), None);
+    }
+
+    #[test]
+    fn python_frames_keep_their_function() {
+        let name = "torch/utils/data/dataloader.py(628): __next__";
+        let at = |room| shorten(name, room).map(Cow::into_owned);
+        assert_eq!(at(45).as_deref(), Some(name));
+        assert_eq!(at(30).as_deref(), Some("dataloader.py(628): __next__"));
+        assert_eq!(at(12).as_deref(), Some("__next__"));
+        let built_in = "<built-in method run_backward of torch._C._EngineBase object at 0x7fc9>";
+        assert_eq!(shorten(built_in, 20).as_deref(), Some("run_backward"));
+        assert_eq!(
+            shorten("<built-in function next>", 5).as_deref(),
+            Some("next")
+        );
+        assert_eq!(
+            shorten("nn.Module: Encoder_0", 10).as_deref(),
+            Some("Encoder_0")
+        );
+        assert_eq!(
+            shorten("autograd::engine::evaluate_function: AddBackward0", 20).as_deref(),
+            Some("AddBackward0")
+        );
+        assert_eq!(
+            shorten(
+                "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+                20
+            )
+            .as_deref(),
+            Some("enumerate(Data…ext__")
+        );
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub struct ExportDialog {
     file: String,
     /// Whether the user changed the name.
     renamed: bool,
+    /// The Save button got the focus, so that Enter saves.
+    focused: bool,
     preview: Latest<PngOptions, Preview>,
     texture: Option<(u64, TextureHandle)>,
 }
@@ -47,6 +49,7 @@ impl ExportDialog {
             lanes: Lanes::AsShown,
             file: String::new(),
             renamed: false,
+            focused: false,
             preview: Latest::new("stallscope-preview"),
             texture: None,
         })
@@ -89,16 +92,14 @@ pub fn export_ui(
         let folder = std::env::current_dir().unwrap_or_default();
         dialog.file = folder.join(name).display().to_string();
     }
-    ui.horizontal_top(|ui| {
-        ui.vertical(|ui| {
-            ui.set_width(OPTIONS);
-            ui.set_min_height(size.y - 70.0);
-            options_ui(ui, dialog, doc.range.is_some());
-        });
-        ui.separator();
-        ui.vertical(|ui| preview_ui(ui, dialog, &options, size.y - 70.0));
-    });
-    ui.separator();
+    let (area, _) = ui.allocate_exact_size(vec2(size.x, size.y - 70.0), egui::Sense::hover());
+    let (left, right) = area.split_left_right_at_x(area.left() + OPTIONS);
+    let mut side = ui.new_child(egui::UiBuilder::new().max_rect(left));
+    options_ui(&mut side, dialog, doc.range.is_some());
+    let right = right.with_min_x(right.left() + 16.0);
+    let mut side = ui.new_child(egui::UiBuilder::new().max_rect(right));
+    preview_ui(&mut side, dialog, &options);
+    ui.add_space(4.0);
     file_ui(ui, dialog, actions)
 }
 
@@ -149,8 +150,8 @@ fn options_ui(ui: &mut Ui, dialog: &mut ExportDialog, has_selection: bool) {
     });
 }
 
-fn preview_ui(ui: &mut Ui, dialog: &mut ExportDialog, options: &PngOptions, height: f32) {
-    let room = vec2(ui.available_width(), height);
+fn preview_ui(ui: &mut Ui, dialog: &mut ExportDialog, options: &PngOptions) {
+    let room = ui.available_size();
     let stamp = dialog.preview.stamp();
     if dialog.texture.as_ref().is_none_or(|(s, _)| *s != stamp)
         && let Some(Ok(image)) = dialog.preview.last().map(|p| &p.image)
@@ -194,8 +195,12 @@ fn file_ui(ui: &mut Ui, dialog: &mut ExportDialog, actions: &mut Actions) -> boo
         let response = ui.add(edit).labelled_by(label);
         dialog.renamed |= response.changed();
         let entered = response.lost_focus() && ui.input(|i| i.key_pressed(egui::Key::Enter));
-        let save = ui.button("Save").clicked();
-        if save || entered {
+        let save = ui.button("Save");
+        if !dialog.focused {
+            dialog.focused = true;
+            save.request_focus();
+        }
+        if save.clicked() || entered {
             actions.push(Action::SavePng(Some(PathBuf::from(dialog.file.trim()))));
         }
         if ui

@@ -42,7 +42,9 @@ pub fn dialog_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
         Dialog::Palette(_) => "Commands",
         Dialog::Export(_) => "Export PNG",
     };
-    let modal = egui::Modal::new(Id::unique(("dialog", title))).show(ui.ctx(), |ui| {
+    let frame = egui::Frame::popup(ui.style()).inner_margin(14.0);
+    let modal = egui::Modal::new(Id::unique(("dialog", title))).frame(frame);
+    let modal = modal.show(ui.ctx(), |ui| {
         ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
         let mut close = false;
         let mut stay = |ui: &mut Ui, dialog: &mut Dialog| match dialog {
@@ -73,7 +75,10 @@ fn title_ui(ui: &mut Ui, title: &str) -> bool {
     ui.horizontal(|ui| {
         ui.label(RichText::new(title).strong().size(16.0));
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            let button = egui::Button::new("✕").frame(false);
+            let cross = RichText::new("×").size(18.0);
+            let button = egui::Button::new(cross)
+                .frame(false)
+                .min_size(vec2(24.0, 24.0));
             let response = ui.add(button).on_hover_text("Close (Esc)");
             close = response.accessible_name("Close").clicked();
         });

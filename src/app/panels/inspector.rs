@@ -99,6 +99,7 @@ pub fn inspector_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
     request(ui, doc, span);
     let doc = &*doc;
     ui.spacing_mut().item_spacing.y = 3.0;
+    ui.spacing_mut().interact_size.y = 17.0;
     ui.horizontal(|ui| {
         let name = RichText::new(doc.trace.span_name(span)).strong();
         let width = ui.available_width() - 52.0;

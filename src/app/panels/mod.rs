@@ -24,7 +24,7 @@ mod waits;
 mod whatif;
 mod workers;
 
-pub use selection::{Shown, value as selection_json};
+pub use selection::{Shown, refresh as refresh_selection, value as selection_json};
 use syncs::by_phase;
 pub use whatif::Question;
 

@@ -122,7 +122,7 @@ fn headline_ui(ui: &mut Ui, doc: &Document, look: &Look) {
         what.push(whose);
     }
     ui.horizontal_wrapped(|ui| {
-        ui.spacing_mut().item_spacing.x = 16.0;
+        ui.spacing_mut().item_spacing = egui::vec2(18.0, 2.0);
         let mark = if selected { "" } else { "Visible window: " };
         ui.label(RichText::new(format!("{mark}{}", what.join(" · "))).strong());
         for (text, warn) in headline(s) {
@@ -201,9 +201,10 @@ fn headline(s: &Selection) -> Vec<(String, bool)> {
             false,
         ));
     }
-    if s.wait.total > 0 {
+    // Said only where it adds something: a wait that is exposed as a whole is in the first figure.
+    if s.wait.hidden > 0 || s.wait.not_recorded > 0 || s.gpus.len() > 1 {
         let all = format!(
-            "loop waited {}: {} exposed, {} hidden",
+            "Loop waited {}: {} exposed, {} hidden",
             format_ns(s.wait.total),
             format_ns(s.wait.exposed),
             format_ns(s.wait.hidden)

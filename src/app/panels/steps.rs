@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use egui::{Ui, vec2};
-use egui_plot::{Bar, BarChart, Plot};
+use egui_plot::{AxisHints, Bar, BarChart, Plot};
 
 use super::{FnTable, Scope, busy_ui, caption_ui, empty_ui, shown_ui, waker};
 use crate::analysis::{LayerId, StepRow};
@@ -20,6 +20,9 @@ use crate::view::Swatch;
 const CHART: f32 = 96.0;
 /// Bars that are drawn; of longer runs neighbours are joined.
 const MAX_BARS: usize = 400;
+
+/// A few steps do not fill the chart.
+const MIN_BARS: f64 = 12.0;
 
 const NONE: &str = "No steps found: no ProfilerStep, NVTX or step spans, and no fetch spans to derive them from. \
     Give torch.profiler a schedule and call prof.step(), or mark steps with an NVTX range.";
@@ -109,8 +112,13 @@ fn chart_ui(ui: &mut Ui, doc: &Document, rows: &[Row], look: &Look) -> Option<Ti
     let mean = |g: &[Row], f: &dyn Fn(&StepRow) -> i64| {
         g.iter().map(|r| f(&r.row) as f64).sum::<f64>() / g.len() as f64 * scale
     };
-    let bars = |f: &dyn Fn(&StepRow) -> i64| -> Vec<Bar> {
-        let bar = |(i, g): (usize, &&[Row])| Bar::new(i as f64, mean(g, f)).width(0.86);
+    let bars = |fill: egui::Color32, f: &dyn Fn(&StepRow) -> i64| -> Vec<Bar> {
+        let bar = |(i, g): (usize, &&[Row])| {
+            Bar::new(i as f64, mean(g, f))
+                .width(0.86)
+                .fill(fill)
+                .stroke(egui::Stroke::NONE)
+        };
         groups.iter().enumerate().map(bar).collect()
     };
     let theme = &look.theme;
@@ -120,12 +128,15 @@ fn chart_ui(ui: &mut Ui, doc: &Document, rows: &[Row], look: &Look) -> Option<Ti
     let first_name = if known { "exposed wait" } else { "batch wait" };
     let first = BarChart::new(
         first_name,
-        bars(&|r| if known { r.wait_exposed } else { r.wait }),
+        bars(wait, &|r| if known { r.wait_exposed } else { r.wait }),
     )
     .color(wait);
-    let second = BarChart::new("GPU busy", bars(&|r| if known { r.gpu_busy } else { 0 }))
-        .color(gpu)
-        .stack_on(&[&first]);
+    let second = BarChart::new(
+        "GPU busy",
+        bars(gpu, &|r| if known { r.gpu_busy } else { 0 }),
+    )
+    .color(gpu)
+    .stack_on(&[&first]);
     let other = |r: &StepRow| {
         let shown = if known {
             r.wait_exposed + r.gpu_busy
@@ -134,7 +145,7 @@ fn chart_ui(ui: &mut Ui, doc: &Document, rows: &[Row], look: &Look) -> Option<Ti
         };
         (r.time() - shown).max(0)
     };
-    let third = BarChart::new("other", bars(&other))
+    let third = BarChart::new("other", bars(rest, &other))
         .color(rest)
         .stack_on(&[&first, &second]);
     let symbol = unit.symbol();
@@ -151,7 +162,12 @@ fn chart_ui(ui: &mut Ui, doc: &Document, rows: &[Row], look: &Look) -> Option<Ti
         .show_background(false)
         .set_margin_fraction(vec2(0.01, 0.05))
         .include_y(0.0)
-        .y_axis_formatter(move |mark, _| format!("{} {symbol}", mark.value))
+        .include_x(MIN_BARS)
+        .custom_y_axes(vec![
+            AxisHints::new_y()
+                .label_spacing(10.0..=16.0)
+                .formatter(move |mark, _| format!("{} {symbol}", mark.value)),
+        ])
         .show(ui, |plot| {
             plot.bar_chart(first);
             if known {
@@ -185,7 +201,7 @@ fn table<'a>(
     range: Option<TimeRange>,
 ) -> FnTable<'a> {
     let mut columns = vec![
-        Column::text("Step", 70.0, "Number or name"),
+        Column::text("Step", 130.0, "Number or name"),
         Column::number("Rank", 46.0, "Distributed rank"),
         Column::number("Time", 100.0, "Length of the step"),
         Column::number("Wait", 100.0, "The loop waits for its batch"),

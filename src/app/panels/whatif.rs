@@ -1,7 +1,7 @@
 //! The What-if tab: step time with other workers, cores or cached data, from measured costs.
 
 use egui::{Grid, RichText, Slider, Ui, vec2};
-use egui_plot::{Bar, BarChart, Plot};
+use egui_plot::{AxisHints, Bar, BarChart, Plot};
 
 use super::{Scope, busy_ui, empty_ui, waker};
 use crate::analysis::{Rates, WhatIf};
@@ -209,6 +209,7 @@ fn chart_ui(ui: &mut Ui, rates: &Rates, question: Question, look: &Look) {
         Bar::new(f64::from(w.workers), value / 1e6)
             .width(0.8)
             .fill(fill)
+            .stroke(egui::Stroke::NONE)
     };
     let work = |w: &WhatIf| bar(w, w.step - w.wait, compute);
     let lost = |w: &WhatIf| bar(w, w.wait, wait);
@@ -228,7 +229,11 @@ fn chart_ui(ui: &mut Ui, rates: &Rates, question: Question, look: &Look) {
         .include_y(0.0)
         .set_margin_fraction(vec2(0.01, 0.05))
         .x_axis_label("workers")
-        .y_axis_formatter(|mark, _| format!("{} ms", mark.value))
+        .custom_y_axes(vec![
+            AxisHints::new_y()
+                .label_spacing(10.0..=16.0)
+                .formatter(|mark, _| format!("{} ms", mark.value)),
+        ])
         .show(ui, |plot| {
             plot.bar_chart(first);
             plot.bar_chart(second);

@@ -301,6 +301,12 @@ pub fn streams(out: &mut String, a: &Analysed) {
     }
     pairs.sort_by_key(|p| std::cmp::Reverse((p.both, p.min_busy)));
     heading(out, "Streams that worked at once, in ms");
+    let never = pairs.iter().filter(|p| p.both == 0).count();
+    pairs.retain(|p| p.both > 0);
+    if pairs.is_empty() {
+        say(out, "None: no two streams of a GPU were ever busy at once.");
+        return;
+    }
     let mut t = Table::new(&[
         "streams",
         "both",
@@ -328,6 +334,12 @@ pub fn streams(out: &mut String, a: &Analysed) {
         say(
             out,
             &format!("and {} more pairs; --json lists all", pairs.len() - LISTED),
+        );
+    }
+    if never > 0 {
+        say(
+            out,
+            &format!("{never} other pairs of streams were never busy at once."),
         );
     }
 }

@@ -2,10 +2,12 @@
 
 use std::io::Write;
 
-use super::CliError;
+use serde_json::Value;
+
 use super::analyse::{self, Analysed};
 use super::args::Report;
-use super::load;
+use super::{CliError, load, notices};
+use crate::export::report::{ReportOptions, report};
 
 mod cpu;
 mod csv;
@@ -15,16 +17,43 @@ mod layers;
 mod steps;
 mod windows;
 
+/// Ranks that are described in full; more of them get a line each (`--rank N` describes one).
+const IN_FULL: usize = 2;
+
 /// Runs the command.
 pub fn run(args: &Report, out: &mut dyn Write) -> Result<u8, CliError> {
     let opened = load::open(&args.input.paths, &args.input.open)?;
     let analysed = analyse::analyse(opened, &args.scope)?;
     if args.csv {
         csv::steps(&analysed, out)?;
+    } else if args.json {
+        let text =
+            serde_json::to_string_pretty(&json(&analysed, args)).map_err(std::io::Error::from)?;
+        writeln!(out, "{text}")?;
     } else {
         out.write_all(text(&analysed, args)?.as_bytes())?;
     }
     Ok(0)
+}
+
+/// Every figure, under stable paths; of one rank only where that was asked for.
+fn json(a: &Analysed, args: &Report) -> Value {
+    let trace = a.analysis.trace();
+    let imported = a.report.notices.iter().map(|n| notices::to_json(trace, n));
+    let options = ReportOptions {
+        window: Some(a.window),
+        grid: args.windows,
+        notices: imported.chain(notices::of_analysis(a)).collect(),
+        ..ReportOptions::default()
+    };
+    let mut value = report(&a.analysis, &options);
+    if let Some(rank) = a.rank
+        && let Some(Value::Object(ranks)) = value.get_mut("ranks")
+    {
+        let wanted = a.analysis.ranks()[rank].rank.to_string();
+        ranks.retain(|key, _figures| *key == wanted);
+    }
+    value
 }
 
 /// The whole report as text.
@@ -32,15 +61,23 @@ fn text(a: &Analysed, args: &Report) -> Result<String, CliError> {
     let mut out = String::new();
     head::title(&mut out, a);
     head::verdicts(&mut out, a);
-    for rank in a.ranks() {
-        head::waits(&mut out, a, rank);
+    if a.ranks().len() > IN_FULL {
+        head::waits_of_ranks(&mut out, a);
+    } else {
+        for rank in a.ranks() {
+            head::waits(&mut out, a, rank);
+        }
     }
     head::ranks(&mut out, a);
     gpu::gpus(&mut out, a);
     layers::layers(&mut out, a);
-    for rank in a.ranks() {
-        steps::steps(&mut out, a, rank);
-        steps::workers(&mut out, a, rank);
+    if a.ranks().len() > IN_FULL {
+        steps::steps_of_ranks(&mut out, a);
+    } else {
+        for rank in a.ranks() {
+            steps::steps(&mut out, a, rank);
+            steps::workers(&mut out, a, rank);
+        }
     }
     gpu::launches(&mut out, a);
     cpu::names(&mut out, a);
@@ -49,7 +86,7 @@ fn text(a: &Analysed, args: &Report) -> Result<String, CliError> {
     if let Some(width) = args.windows {
         windows::windows(&mut out, a, width, args.layers)?;
     }
-    head::notices(&mut out, a);
+    head::notices_list(&mut out, a);
     Ok(out)
 }
 

@@ -1,29 +1,21 @@
 //! The few args that are needed during import; everything else in `args` stays in the file.
 
+use super::category::Class;
 use super::chunk::Extra;
-use super::event::{Parser, Scalar};
+use super::event::{END, Parser, Scalar};
 use super::number;
-use super::scan::{Fail, Scan, byte, repaired_end, skip_ws, string_end};
-use super::tally::Odd;
+use super::scan::Scan;
 use crate::model::CopyKind;
 
-/// Args of a GPU row or an API call, as written.
+/// Args of a GPU row or an API call.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct RawExtra<'w> {
-    /// Correlation id.
-    pub correlation: Scalar<'w>,
+pub(super) struct RawExtra {
+    /// What the model needs.
+    pub extra: Extra,
     /// GPU.
-    pub device: Scalar<'w>,
+    pub device: Option<i64>,
     /// Stream.
-    pub stream: Scalar<'w>,
-    /// Bytes moved.
-    pub bytes: Scalar<'w>,
-    /// Direction of a copy.
-    pub kind: Scalar<'w>,
-    /// Stream of an event that was waited for.
-    pub wait_on_stream: Scalar<'w>,
-    /// Correlation of the call that recorded it.
-    pub record_correlation: Scalar<'w>,
+    pub stream: Option<i64>,
 }
 
 /// Walks the keys of the object at `pos`; `value` gets each key and the position of its value, and returns the
@@ -33,78 +25,138 @@ pub(super) fn each<'w, 'c>(
     pos: usize,
     mut value: impl FnMut(&mut Parser<'w, 'c>, &'w [u8], usize) -> Scan,
 ) -> Scan {
-    let w = parser.w;
-    let mut pos = pos + 1;
-    let mut after_comma = false;
+    let (mut before, mut end, mut first) = (pos, pos + 1, true);
     loop {
-        pos = skip_ws(w, pos);
-        match byte(w, pos)? {
-            b'"' => {}
-            b'}' => {
-                if after_comma {
-                    parser.chunk.tally.add(Odd::Comma, parser.at + pos as u64);
-                }
-                return Ok(pos + 1);
-            }
-            _ => return Err(Fail::Broken(pos)),
-        }
-        let end = string_end(w, pos)?;
-        let colon = skip_ws(w, end + 1);
-        if byte(w, colon)? != b':' {
-            return Err(Fail::Broken(colon));
-        }
-        let start = skip_ws(w, colon + 1);
-        let mut behind = value(parser, &w[pos + 1..end], start)?;
-        let mut next = skip_ws(w, behind);
-        if !matches!(byte(w, next)?, b',' | b'}') && w[start] == b'"' {
-            behind = repaired_end(w, start)? + 1;
-            parser.chunk.tally.add(Odd::Quote, parser.at + start as u64);
-            next = skip_ws(w, behind);
-        }
-        match byte(w, next)? {
-            b',' => (pos, after_comma) = (next + 1, true),
-            b'}' => (pos, after_comma) = (next, false),
-            _ => return Err(Fail::Broken(next)),
+        let found = parser.follow(first, before, end)?;
+        let Some(key) = found.key else {
+            return Ok(found.value);
+        };
+        end = value(parser, key, found.value)?;
+        (before, first) = (found.value, false);
+    }
+}
+
+/// Args whose layout is learned, by their number in the object.
+pub(super) const ARG_PLACES: usize = 16;
+
+/// Classes whose args are laid out differently.
+pub(super) const ARG_CLASSES: usize = 5;
+
+/// The args that are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+enum Arg {
+    Other,
+    Correlation,
+    Device,
+    Stream,
+    Bytes,
+    Kind,
+    WaitOnStream,
+    RecordCorrelation,
+}
+
+impl Arg {
+    const ALL: [Self; 8] = [
+        Self::Other,
+        Self::Correlation,
+        Self::Device,
+        Self::Stream,
+        Self::Bytes,
+        Self::Kind,
+        Self::WaitOnStream,
+        Self::RecordCorrelation,
+    ];
+
+    fn of(key: &[u8]) -> Self {
+        match key {
+            b"correlation" => Self::Correlation,
+            b"device" => Self::Device,
+            b"stream" => Self::Stream,
+            b"bytes" => Self::Bytes,
+            b"kind" => Self::Kind,
+            b"wait_on_stream" => Self::WaitOnStream,
+            b"wait_on_cuda_event_record_corr_id" => Self::RecordCorrelation,
+            _ => Self::Other,
         }
     }
 }
 
 /// Reads the args object at `pos`.
-pub(super) fn read<'w>(parser: &mut Parser<'w, '_>, pos: usize, extra: &mut RawExtra<'w>) -> Scan {
-    each(parser, pos, |parser, key, value| {
-        let slot = match key {
-            b"correlation" => &mut extra.correlation,
-            b"device" => &mut extra.device,
-            b"stream" => &mut extra.stream,
-            b"bytes" => &mut extra.bytes,
-            b"kind" => &mut extra.kind,
-            b"wait_on_stream" => &mut extra.wait_on_stream,
-            b"wait_on_cuda_event_record_corr_id" => &mut extra.record_correlation,
-            _ => return parser.skip(value),
+pub(super) fn read(
+    parser: &mut Parser<'_, '_>,
+    class: Class,
+    pos: usize,
+    raw: &mut RawExtra,
+) -> Scan {
+    let shape_of = match class {
+        Class::Api => 0,
+        Class::Kernel => 1,
+        Class::Memcpy => 2,
+        Class::Memset => 3,
+        _ => 4,
+    };
+    let (mut before, mut end) = (pos, pos + 1);
+    let mut number = 0;
+    loop {
+        let place = if number < ARG_PLACES {
+            shape_of * ARG_PLACES + number
+        } else {
+            usize::MAX
         };
-        parser.scalar(value, slot)
-    })
+        let (arg, value) = match parser.chunk.args_shape.next(place, parser.w, end) {
+            Some((END, behind)) => return Ok(behind),
+            Some((arg, value)) if !parser.starts_blank(value) => {
+                (Arg::ALL[usize::from(arg)], value)
+            }
+            _ => {
+                let found = parser.follow(number == 0, before, end)?;
+                let arg = found.key.map(Arg::of);
+                if found.clean {
+                    let key = arg.map_or(END, |arg| arg as u8);
+                    let shape = &mut parser.chunk.args_shape;
+                    shape.learn(place, key, parser.w, end, found.value);
+                }
+                match arg {
+                    Some(arg) => (arg, found.value),
+                    None => return Ok(found.value),
+                }
+            }
+        };
+        end = if arg == Arg::Other {
+            parser.skip(value)?
+        } else {
+            take(parser, arg, value, raw)?
+        };
+        before = value;
+        number += 1;
+    }
 }
 
-impl RawExtra<'_> {
-    /// The args as numbers.
-    pub fn resolve(&self, name: &[u8]) -> Extra {
-        let int = |s: Scalar<'_>| match s {
-            Scalar::Int(i) => Some(i),
-            _ => None,
-        };
-        let kind = match self.kind {
-            Scalar::Text(text) => direction(text),
-            _ => None,
-        };
-        Extra {
-            correlation: int(self.correlation).filter(|&c| c > 0),
-            bytes: int(self.bytes).filter(|&b| b >= 0),
-            copy: direction(name).or(kind),
-            wait_on_stream: int(self.wait_on_stream),
-            record_correlation: int(self.record_correlation).filter(|&c| c > 0),
+fn take(parser: &mut Parser<'_, '_>, arg: Arg, value: usize, raw: &mut RawExtra) -> Scan {
+    let mut scalar = Scalar::Missing;
+    let end = parser.scalar(value, &mut scalar)?;
+    let int = match scalar {
+        Scalar::Int(i) => Some(i),
+        _ => None,
+    };
+    match arg {
+        Arg::Correlation => raw.extra.correlation = int.filter(|&c| c > 0),
+        Arg::Device => raw.device = number_in(scalar),
+        Arg::Stream => raw.stream = number_in(scalar),
+        Arg::Bytes => raw.extra.bytes = int.filter(|&b| b >= 0),
+        Arg::Kind => {
+            if let Scalar::Text(text) = scalar {
+                raw.extra.copy = direction(text);
+            }
         }
+        Arg::WaitOnStream => raw.extra.wait_on_stream = int,
+        Arg::RecordCorrelation => {
+            raw.extra.record_correlation = int.filter(|&c| c > 0);
+        }
+        Arg::Other => {}
     }
+    Ok(end)
 }
 
 /// The number of a device or stream: a whole number, or the first one in a text (`stream 7`).
@@ -125,7 +177,7 @@ pub(super) fn number_in(scalar: Scalar<'_>) -> Option<i64> {
 }
 
 /// The direction of a copy from its name (`Memcpy HtoD (Pinned -> Device)`) or kind.
-fn direction(text: &[u8]) -> Option<CopyKind> {
+pub(super) fn direction(text: &[u8]) -> Option<CopyKind> {
     const DIRECTIONS: [(&[u8], CopyKind); 8] = [
         (b"HtoD", CopyKind::HostToDevice),
         (b"HostToDevice", CopyKind::HostToDevice),

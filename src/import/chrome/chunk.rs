@@ -8,7 +8,10 @@ use std::hash::BuildHasher;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
+use super::args::{ARG_CLASSES, ARG_PLACES};
 use super::category::Class;
+use super::event::KEYS;
+use super::shape::Shape;
 use super::tally::Tally;
 use crate::model::{ArgsRef, CopyKind};
 
@@ -120,16 +123,25 @@ impl Texts {
 pub(super) struct Cats {
     texts: Texts,
     classes: Vec<Class>,
+    /// The last two categories, by their place in the window: most events repeat one of them.
+    recent: [(usize, usize, u32); 2],
 }
 
 impl Cats {
     /// The number of the category `w[start..end]`.
     #[inline]
     pub fn intern(&mut self, w: &[u8], start: usize, end: usize) -> u32 {
+        let text = &w[start..end];
+        for (a, b, id) in self.recent {
+            if b - a == text.len() && &w[a..b] == text && b > 0 {
+                return id;
+            }
+        }
         let id = self.texts.intern(w, start, end);
         if id as usize == self.classes.len() {
-            self.classes.push(Class::of(&w[start..end]));
+            self.classes.push(Class::of(text));
         }
+        self.recent = [(start, end, id), self.recent[0]];
         id
     }
 
@@ -345,6 +357,10 @@ pub(super) struct Chunk {
     pub phases: PhaseCounts,
     /// Oddities.
     pub tally: Tally,
+    /// Layout of the events; kept from window to window.
+    pub shape: Shape<KEYS>,
+    /// Layout of args, by class and number of the key; kept from window to window.
+    pub args_shape: Shape<{ ARG_CLASSES * ARG_PLACES }>,
 }
 
 /// Events by phase; phases of several characters or none are in the tally.
@@ -364,6 +380,7 @@ impl Chunk {
         self.texts.clear();
         self.cats.texts.clear();
         self.cats.classes.clear();
+        self.cats.recent = Default::default();
         self.lanes.table.clear();
         self.lanes.keys.clear();
         self.lanes.last = None;

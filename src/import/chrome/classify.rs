@@ -107,18 +107,20 @@ impl<'w> Parser<'w, '_> {
             (_, Some((pos, _))) if self.w[pos] == b'{' => {
                 let mut raw = args::RawExtra::default();
                 // They were skipped by braces only; what cannot be read of them is unknown.
-                let _: Result<usize, Fail> = args::read(self, pos, &mut raw);
+                let _: Result<usize, Fail> = args::read(self, class, pos, &mut raw);
                 raw
             }
             _ => args::RawExtra::default(),
         };
-        let name = event.name.map_or(&b""[..], |(a, b)| &self.w[a..b]);
-        let extra = raw.resolve(name);
+        let mut extra = raw.extra;
+        if class == Class::Memcpy
+            && let Some((start, end)) = event.name
+        {
+            extra.copy = args::direction(&self.w[start..end]).or(extra.copy);
+        }
         let lane = if class.is_gpu() {
-            let either = |arg: Scalar<'_>, field: Scalar<'_>| {
-                number_in(arg)
-                    .or_else(|| number_in(field))
-                    .unwrap_or(UNKNOWN_NUMBER)
+            let either = |arg: Option<i64>, field: Scalar<'_>| {
+                arg.or_else(|| number_in(field)).unwrap_or(UNKNOWN_NUMBER)
             };
             self.chunk.lanes.intern(LaneKey {
                 class: match class {

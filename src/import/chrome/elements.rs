@@ -1,7 +1,7 @@
 //! The event list: elements one after the other, and the way back into it after a defect.
 
 use super::chunk::Chunk;
-use super::event::{Parser, is_event_key};
+use super::event::{Event, Parser, is_event_key};
 use super::scan::{Fail, before, byte, skip_value, skip_ws, string_end};
 use super::tally::Odd;
 
@@ -51,6 +51,7 @@ pub(super) fn read(
         state,
         ended,
     };
+    let mut event = Event::empty();
     loop {
         if state == State::Lost {
             match find_event(parser, pos, last) {
@@ -81,8 +82,8 @@ pub(super) fn read(
                 if state == State::Comma {
                     odd(Odd::NoComma);
                 }
-                match parser.event(pos) {
-                    Ok((end, event)) => {
+                match parser.event(pos, &mut event) {
+                    Ok(end) => {
                         parser.push(pos, &event);
                         (pos, state) = (end, State::Comma);
                     }
@@ -196,7 +197,8 @@ fn context(w: &[u8], at: usize) -> usize {
 fn try_event(parser: &mut Parser<'_, '_>, at: usize) -> Result<bool, Fail> {
     // What is odd in a candidate counts once it is read as an event.
     let tally = parser.chunk.tally.clone();
-    let result = parser.event(at).map(|(_, event)| !event.ph.is_empty());
+    let mut event = Event::empty();
+    let result = parser.event(at, &mut event).map(|_| !event.ph.is_empty());
     parser.chunk.tally = tally;
     result
 }

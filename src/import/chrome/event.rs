@@ -65,7 +65,7 @@ pub(super) struct Event<'w> {
     /// Where the args are.
     pub args: Option<Range>,
     /// What was read of them, and for which class.
-    pub extra: Option<(Class, RawExtra<'w>)>,
+    pub extra: Option<(Class, RawExtra)>,
     /// Id of flows and async events.
     pub id: Scalar<'w>,
     /// Where that id counts.
@@ -81,7 +81,8 @@ pub(super) struct Event<'w> {
 }
 
 impl Event<'_> {
-    const fn empty() -> Self {
+    /// An event without any key.
+    pub const fn empty() -> Self {
         Self {
             ph: b"",
             name: None,
@@ -102,6 +103,18 @@ impl Event<'_> {
     }
 }
 
+/// What follows a value inside an object.
+pub(super) struct Follow<'w> {
+    /// The next key; `None` where the object ends.
+    pub key: Option<&'w [u8]>,
+    /// Position of its value, or behind the object.
+    pub value: usize,
+    /// Nothing odd lies between.
+    pub clean: bool,
+    /// The real end of the text before, which holds quotes.
+    pub repaired: Option<usize>,
+}
+
 /// Reads events of one window into a chunk.
 pub(super) struct Parser<'w, 'c> {
     /// The window.
@@ -114,26 +127,71 @@ pub(super) struct Parser<'w, 'c> {
     pub chunk: &'c mut Chunk,
 }
 
+/// Number of [`Key`]s.
+pub(super) const KEYS: usize = Key::End as usize + 1;
+
+/// The number of the end among them.
+pub(super) const END: u8 = Key::End as u8;
+
 /// The keys that events have.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 enum Key {
+    /// No key: the opening brace.
+    Start,
+    /// `ph`.
     Ph,
+    /// `name`.
     Name,
+    /// `cat`.
     Cat,
+    /// `pid`.
     Pid,
+    /// `tid`.
     Tid,
+    /// `ts`.
     Ts,
+    /// `dur`.
     Dur,
+    /// `args`.
     Args,
+    /// `id`.
     Id,
+    /// `id2`.
     Id2,
+    /// `s`.
     Scope,
+    /// `bind_id`.
     Bind,
+    /// `sort_index`.
     SortIndex,
+    /// Any other.
     Other,
+    /// No key: the closing brace.
+    End,
 }
 
 impl Key {
+    /// All of them, in order.
+    const ALL: [Self; KEYS] = [
+        Self::Start,
+        Self::Ph,
+        Self::Name,
+        Self::Cat,
+        Self::Pid,
+        Self::Tid,
+        Self::Ts,
+        Self::Dur,
+        Self::Args,
+        Self::Id,
+        Self::Id2,
+        Self::Scope,
+        Self::Bind,
+        Self::SortIndex,
+        Self::Other,
+        Self::End,
+    ];
+
     #[inline]
     fn of(key: &[u8]) -> Self {
         match key {
@@ -165,15 +223,64 @@ impl<'w> Parser<'w, '_> {
         self.chunk.tally.add(odd, self.at + pos as u64);
     }
 
-    /// The event that opens at `start`, and the position behind it.
-    pub fn event(&mut self, start: usize) -> Result<(usize, Event<'w>), Fail> {
-        let w = self.w;
-        let mut event = Event::empty();
+    /// Reads the event that opens at `start` into `event`; returns the position behind it.
+    pub fn event(&mut self, start: usize, event: &mut Event<'w>) -> Scan {
+        *event = Event::empty();
+        let (mut before, mut before_value) = (Key::Start, start);
         let mut pos = start + 1;
-        let mut after_comma = false;
+        loop {
+            let (key, value) = match self.chunk.shape.next(before as usize, self.w, pos) {
+                Some((END, behind)) => return Ok(behind),
+                Some((key, value)) if !self.starts_blank(value) => {
+                    (Key::ALL[usize::from(key)], value)
+                }
+                _ => {
+                    let first = before == Key::Start;
+                    let found = self.follow(first, before_value, pos)?;
+                    if let Some(end) = found.repaired {
+                        self.set_text(before, (before_value + 1, end), event);
+                    }
+                    let key = found.key.map_or(Key::End, Key::of);
+                    if found.clean {
+                        let shape = &mut self.chunk.shape;
+                        shape.learn(before as usize, key as u8, self.w, pos, found.value);
+                    }
+                    (key, found.value)
+                }
+            };
+            if key == Key::End {
+                return Ok(value);
+            }
+            event.keys += 1;
+            pos = self.value(key, value, event)?;
+            (before, before_value) = (key, value);
+        }
+    }
+
+    /// True where a value does not begin at once.
+    #[inline]
+    pub fn starts_blank(&self, value: usize) -> bool {
+        self.w.get(value).is_none_or(|&b| b <= b' ')
+    }
+
+    /// The key behind a value, which stands at `before` and ended at `end`; `first` where the object has just opened.
+    pub fn follow(&mut self, first: bool, before: usize, end: usize) -> Result<Follow<'w>, Fail> {
+        let w = self.w;
+        let mut pos = skip_ws(w, end);
+        let (mut clean, mut after_comma, mut repaired) = (true, false, None);
+        if !first {
+            match byte(w, pos)? {
+                b',' => (pos, after_comma) = (pos + 1, true),
+                b'}' => {}
+                _ => {
+                    clean = false;
+                    (pos, repaired) = self.after_odd_value(before, pos)?;
+                }
+            }
+        }
         loop {
             pos = skip_ws(w, pos);
-            let (key, value) = match byte(w, pos)? {
+            let (key, colon) = match byte(w, pos)? {
                 b'"' => {
                     let end = string_end(w, pos)?;
                     (&w[pos + 1..end], skip_ws(w, end + 1))
@@ -182,24 +289,34 @@ impl<'w> Parser<'w, '_> {
                     if after_comma {
                         self.odd(Odd::Comma, pos);
                     }
-                    return Ok((pos + 1, event));
+                    return Ok(Follow {
+                        key: None,
+                        value: pos + 1,
+                        clean: clean && !after_comma,
+                        repaired,
+                    });
                 }
                 b',' => {
                     self.odd(Odd::Comma, pos);
+                    clean = false;
                     pos += 1;
                     continue;
                 }
-                b if b.is_ascii_alphabetic() || b == b'_' => self.bare_key(pos)?,
+                b if b.is_ascii_alphabetic() || b == b'_' => {
+                    clean = false;
+                    self.bare_key(pos)?
+                }
                 _ => return Err(Fail::Broken(pos)),
             };
-            if byte(w, value)? != b':' {
-                return Err(Fail::Broken(value));
+            if byte(w, colon)? != b':' {
+                return Err(Fail::Broken(colon));
             }
-            let value = skip_ws(w, value + 1);
-            let key = Key::of(key);
-            event.keys += 1;
-            let end = self.value(key, value, &mut event)?;
-            (pos, after_comma) = self.after_value(key, value, end, &mut event)?;
+            return Ok(Follow {
+                key: Some(key),
+                value: skip_ws(w, colon + 1),
+                clean,
+                repaired,
+            });
         }
     }
 
@@ -216,47 +333,28 @@ impl<'w> Parser<'w, '_> {
         Ok((w[pos..end].trim_ascii_end(), skip_ws(w, end + quoted)))
     }
 
-    /// What follows a value: the next key, the end, or a text that was cut short by a quote inside it.
-    #[inline]
-    fn after_value(
-        &mut self,
-        key: Key,
-        value: usize,
-        end: usize,
-        event: &mut Event<'w>,
-    ) -> Result<(usize, bool), Fail> {
-        let w = self.w;
-        let pos = skip_ws(w, end);
-        match byte(w, pos)? {
-            b',' => Ok((pos + 1, true)),
-            b'}' => Ok((pos, false)),
-            _ => self.after_odd_value(key, value, pos, event),
-        }
-    }
-
+    /// Where to go on behind a value that neither a comma nor the end follows: most likely a text was cut short by a
+    /// quote inside it, whose real end is returned too.
     #[cold]
     fn after_odd_value(
         &mut self,
-        key: Key,
         value: usize,
         pos: usize,
-        event: &mut Event<'w>,
-    ) -> Result<(usize, bool), Fail> {
+    ) -> Result<(usize, Option<usize>), Fail> {
         let w = self.w;
         if w[value] == b'"' {
             let end = repaired_end(w, value)?;
             self.odd(Odd::Quote, value);
-            self.set_text(key, (value + 1, end), event);
             let pos = skip_ws(w, end + 1);
             return match byte(w, pos)? {
-                b',' => Ok((pos + 1, true)),
-                b'}' => Ok((pos, false)),
+                b',' => Ok((pos + 1, Some(end))),
+                b'}' => Ok((pos, Some(end))),
                 _ => Err(Fail::Broken(pos)),
             };
         }
         if w[pos] == b'"' {
             self.odd(Odd::NoComma, pos);
-            return Ok((pos, false));
+            return Ok((pos, None));
         }
         Err(Fail::Broken(pos))
     }
@@ -299,7 +397,7 @@ impl<'w> Parser<'w, '_> {
                 }
                 Ok(end)
             }
-            Key::Other => self.skip(pos),
+            Key::Other | Key::Start | Key::End => self.skip(pos),
         }
     }
 
@@ -321,13 +419,38 @@ impl<'w> Parser<'w, '_> {
         match byte(w, pos)? {
             b'"' => Ok(string_end(w, pos)? + 1),
             b'{' => skip_object(w, pos, self.at, self.careful, &mut self.chunk.tally),
-            b'[' => skip_value(w, pos, self.at, &mut self.chunk.tally),
+            b'[' => self.array(pos),
             _ => self.token(pos),
         }
     }
 
+    /// Behind an array.
+    fn array(&mut self, pos: usize) -> Scan {
+        let mut i = pos + 1;
+        while let Some(b'0'..=b'9' | b',' | b' ') = self.w.get(i) {
+            i += 1;
+        }
+        let plain = self.w.get(i) == Some(&b']') && !self.careful;
+        if plain && matches!(self.w[i - 1], b'0'..=b'9' | b'[') {
+            return Ok(i + 1);
+        }
+        skip_value(self.w, pos, self.at, &mut self.chunk.tally)
+    }
+
     /// Behind a scalar without quotes.
+    #[inline]
     fn token(&mut self, pos: usize) -> Scan {
+        let mut i = pos;
+        while let Some(b'0'..=b'9' | b'.') = self.w.get(i) {
+            i += 1;
+        }
+        if i > pos && matches!(self.w.get(i), Some(b',' | b'}' | b'\n')) {
+            return Ok(i);
+        }
+        self.odd_token(pos)
+    }
+
+    fn odd_token(&mut self, pos: usize) -> Scan {
         let end = token_end(self.w, pos)?;
         if !is_json_token(&self.w[pos..end]) {
             self.odd(Odd::BareWord, pos);
@@ -342,6 +465,12 @@ impl<'w> Parser<'w, '_> {
         // Up to 15 digits and a fraction of three, as Kineto writes them.
         let mut whole = 0_u64;
         let mut i = pos;
+        if let Some(bytes) = w.get(i..).and_then(|rest| rest.first_chunk::<8>())
+            && let Some(eight) = number::eight_digits(*bytes)
+        {
+            whole = eight;
+            i += 8;
+        }
         while let Some(d @ b'0'..=b'9') = w.get(i) {
             whole = whole.wrapping_mul(10).wrapping_add(u64::from(d - b'0'));
             i += 1;
@@ -435,7 +564,7 @@ impl<'w> Parser<'w, '_> {
         let class = self.chunk.cats.class(event.cat);
         let end = if class.needs_args() && byte(self.w, pos)? == b'{' {
             let mut extra = RawExtra::default();
-            let end = args::read(self, pos, &mut extra)?;
+            let end = args::read(self, class, pos, &mut extra)?;
             event.extra = Some((class, extra));
             end
         } else {

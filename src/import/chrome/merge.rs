@@ -226,11 +226,33 @@ impl Merged {
                 }
                 self.end(mark, chunk, w, numbers, builder);
             }
+            let cat = match numbers.cats.get(event.cat as usize) {
+                Some(&Some(cat)) => cat,
+                _ => self.cat(event.cat, chunk, w, numbers, builder),
+            };
+            let key = numbers.keys[event.lane as usize];
+            if event.ts != 0
+                && event.extra == NONE
+                && begin.is_none()
+                && let Some(lane) = self.lanes.existing(key)
+                && let Some(&name) = numbers.names.get(event.name as usize)
+                && chunk.cats.class(event.cat) != Class::Recorder
+            {
+                self.note_time(event);
+                builder.add_span(SpanRow {
+                    lane,
+                    name,
+                    cat,
+                    start: event.ts,
+                    dur: event.dur,
+                    args: event.args,
+                });
+                continue;
+            }
             let class = chunk.cats.class(event.cat);
-            let cat = self.cat(event.cat, chunk, w, numbers, builder);
             let held = Held {
                 event: *event,
-                key: numbers.keys[event.lane as usize],
+                key,
                 name: name_id(event.name, &numbers.names, builder),
                 cat,
                 class,
@@ -240,14 +262,19 @@ impl Merged {
             if event.ts == 0 {
                 self.held.push(held);
             } else {
-                self.first = Some(self.first.map_or(event.ts, |f| f.min(event.ts)));
-                self.last = self.last.max(event.ts.saturating_add(event.dur));
+                self.note_time(event);
                 self.add(&held, builder);
             }
         }
         for mark in marks {
             self.end(mark, chunk, w, numbers, builder);
         }
+    }
+
+    #[inline]
+    fn note_time(&mut self, event: &SpanEvent) {
+        self.first = Some(self.first.map_or(event.ts, |f| f.min(event.ts)));
+        self.last = self.last.max(event.ts.saturating_add(event.dur));
     }
 
     fn end(

@@ -23,7 +23,7 @@ mod pairs;
 mod refuse;
 mod root;
 mod scan;
-mod skip;
+mod shape;
 mod stream;
 mod tally;
 mod text;

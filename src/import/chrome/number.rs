@@ -80,6 +80,23 @@ fn exponent(text: &[u8]) -> Option<i64> {
     Some(if negative { -value } else { value })
 }
 
+/// The value of eight decimal digits, first one first; `None` where a byte is no digit.
+#[inline]
+pub(super) fn eight_digits(bytes: [u8; 8]) -> Option<u64> {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let x = u64::from_le_bytes(bytes);
+    let high = x & (0xf0 * ONES);
+    let carried = x.wrapping_add(0x06 * ONES) & (0xf0 * ONES);
+    if high != 0x30 * ONES || carried != 0x30 * ONES {
+        return None;
+    }
+    // Pairs, then fours, then all eight; the first digit lies in the lowest byte.
+    let x = x & (0x0f * ONES);
+    let x = (x * 10 + (x >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let x = (x * 100 + (x >> 16)) & 0x0000_ffff_0000_ffff;
+    Some((x & 0xffff) * 10_000 + (x >> 32))
+}
+
 /// A whole number: decimal, decimal with an empty fraction (`7.0`), or hexadecimal (`0x1f`).
 pub(super) fn integer(text: &[u8]) -> Option<i64> {
     let text = text.trim_ascii();
@@ -151,6 +168,20 @@ mod tests {
         ];
         for (text, ns) in cases {
             assert_eq!(us_to_ns(text.as_bytes()), ns, "{text}");
+        }
+    }
+
+    #[test]
+    fn eight_digits_are_one_number() {
+        assert_eq!(eight_digits(*b"12345678"), Some(12_345_678));
+        assert_eq!(eight_digits(*b"00000000"), Some(0));
+        assert_eq!(eight_digits(*b"99999999"), Some(99_999_999));
+        for i in 0..8 {
+            for bad in [b'/', b':', b'.', 0, 0xb5, b' ', 0xff] {
+                let mut bytes = *b"55555555";
+                bytes[i] = bad;
+                assert_eq!(eight_digits(bytes), None, "{bad} at {i}");
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::chunk::Chunk;
 use super::elements;
-use super::event::{Parser, is_event_key};
+use super::event::{Event, Parser, is_event_key};
 use super::header::{Header, MAX_VALUE, is_wanted};
 use super::scan::{Fail, Skipper, byte, skip_value, skip_ws, string_end};
 use super::tally::{Odd, Tally};
@@ -251,7 +251,8 @@ fn is_bare_event(w: &[u8], at: u64, pos: usize) -> Result<bool, Fail> {
         careful: false,
         chunk: &mut scratch,
     };
-    parser.event(pos).map(|(_, event)| !event.ph.is_empty())
+    let mut event = Event::empty();
+    parser.event(pos, &mut event).map(|_| !event.ph.is_empty())
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 //! two ways over a nested value: a fast one that only matches braces, and a careful one that checks the syntax,
 //! repairs what can be read all the same, and finds a defect where it is.
 
-use super::skip;
 use super::tally::{Odd, Tally};
+use crate::import::wide;
 
 /// Why a scan stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,10 +34,24 @@ pub(super) fn byte(w: &[u8], pos: usize) -> Result<u8, Fail> {
     w.get(pos).copied().ok_or(Fail::More)
 }
 
-/// The first position at or behind `pos` that is no white space.
+/// The first position at or behind `pos` that is no white space. Control characters between values count as white
+/// space: some writers pad with them.
 #[inline]
 pub(super) fn skip_ws(w: &[u8], mut pos: usize) -> usize {
-    while let Some(b' ' | b'\n' | b'\r' | b'\t') = w.get(pos) {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    if w.get(pos).is_none_or(|&b| b > b' ') {
+        return pos;
+    }
+    while let Some(bytes) = w.get(pos..).and_then(|rest| rest.first_chunk::<8>()) {
+        let x = u64::from_le_bytes(*bytes);
+        // The high bit of every byte above 0x20: 0x21 + 0x5f = 0x80.
+        let text = (((x & (0x7f * ONES)) + 0x5f * ONES) | x) & (0x80 * ONES);
+        if text != 0 {
+            return pos + (text.trailing_zeros() / 8) as usize;
+        }
+        pos += 8;
+    }
+    while w.get(pos).is_some_and(|&b| b <= b' ') {
         pos += 1;
     }
     pos
@@ -45,36 +59,28 @@ pub(super) fn skip_ws(w: &[u8], mut pos: usize) -> usize {
 
 /// The last byte before `pos` that is no white space, and where it is.
 pub(super) fn before(w: &[u8], pos: usize) -> Option<(u8, usize)> {
-    let i = w[..pos]
-        .iter()
-        .rposition(|b| !matches!(b, b' ' | b'\n' | b'\r' | b'\t'))?;
+    let i = w[..pos].iter().rposition(|&b| b > b' ')?;
     Some((w[i], i))
 }
 
 /// Position of the quote that closes the string whose opening quote is at `pos`.
 #[inline]
 pub(super) fn string_end(w: &[u8], pos: usize) -> Scan {
-    let mut i = pos + 1;
-    // Keys and most values are short: a plain loop beats a call.
-    let near = w.len().min(i + 16);
-    while i < near {
-        match w[i] {
-            b'"' => return Ok(i),
-            b'\\' => return string_end_far(w, i),
-            _ => i += 1,
-        }
+    match wide::quote_or_backslash(w, pos + 1) {
+        Some(found) if w[found] == b'"' => Ok(found),
+        Some(backslash) => escaped_string_end(w, backslash),
+        None => Err(Fail::More),
     }
-    string_end_far(w, i)
 }
 
-fn string_end_far(w: &[u8], mut i: usize) -> Scan {
+#[cold]
+fn escaped_string_end(w: &[u8], mut backslash: usize) -> Scan {
     loop {
-        let rest = w.get(i..).ok_or(Fail::More)?;
-        let found = i + memchr::memchr2(b'"', b'\\', rest).ok_or(Fail::More)?;
+        let found = wide::quote_or_backslash(w, backslash + 2).ok_or(Fail::More)?;
         if w[found] == b'"' {
             return Ok(found);
         }
-        i = found + 2;
+        backslash = found;
     }
 }
 
@@ -84,7 +90,7 @@ pub(super) fn token_end(w: &[u8], pos: usize) -> Scan {
     let mut i = pos;
     loop {
         match byte(w, i)? {
-            b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t' | b'"' | b':' | b'{' | b'[' => break,
+            b',' | b'}' | b']' | b'"' | b':' | b'{' | b'[' | 0..=b' ' => break,
             _ => i += 1,
         }
     }
@@ -114,7 +120,7 @@ fn is_numberish(token: &[u8]) -> bool {
 pub(super) fn skip_object(w: &[u8], pos: usize, at: u64, careful: bool, tally: &mut Tally) -> Scan {
     if !careful {
         let end = w.len().min(pos + FAST_LIMIT);
-        if let Some(found) = skip::object_end(&w[..end], pos) {
+        if let Some(found) = wide::object_end(&w[..end], pos) {
             return Ok(found);
         }
         if end == w.len() {

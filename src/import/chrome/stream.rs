@@ -23,12 +23,12 @@ use crate::model::Source;
 const MAX_EVENT: usize = 64 << 20;
 
 /// A block for a worker: its number, and a chunk to fill.
-type Job = (u64, Block, Chunk);
+type Job = (u64, Block, Box<Chunk>);
 
 /// What a worker hands back.
 enum Done {
     /// The block with its number, and its events or the unused chunk.
-    Block(u64, Block, Result<Guess, Chunk>),
+    Block(u64, Block, Result<Guess, Box<Chunk>>),
     /// The worker panicked: nobody may wait for its block.
     Panicked,
 }
@@ -60,7 +60,7 @@ pub(super) struct Stream<'a, 'b> {
     /// Bytes that are not done with.
     carry: Vec<u8>,
     carry_at: u64,
-    chunk: Chunk,
+    chunk: Box<Chunk>,
 }
 
 /// What was counted of a file that has given no event yet.
@@ -88,7 +88,7 @@ pub(super) struct End {
 
 /// A block that was read from a guessed place.
 struct Guess {
-    chunk: Chunk,
+    chunk: Box<Chunk>,
     start: usize,
     stop: Stop,
 }
@@ -106,7 +106,7 @@ impl<'a, 'b> Stream<'a, 'b> {
             list: None,
             carry: Vec::new(),
             carry_at: 0,
-            chunk: Chunk::default(),
+            chunk: Box::default(),
         }
     }
 
@@ -116,7 +116,7 @@ impl<'a, 'b> Stream<'a, 'b> {
     /// When no thread can be started.
     pub fn run(&mut self, blocks: &mut Blocks, threads: usize) -> std::io::Result<()> {
         if threads < 2 {
-            let mut spare = Chunk::default();
+            let mut spare = Box::default();
             while let Some(block) = blocks.next() {
                 if self.ctx.progress.is_cancelled() {
                     return Ok(());
@@ -202,14 +202,14 @@ impl<'a, 'b> Stream<'a, 'b> {
     }
 
     /// Takes the next block over, with what a worker made of it, or a chunk to use here. Returns a chunk for reuse.
-    fn accept(&mut self, block: &Block, guess: Result<Guess, Chunk>) -> Chunk {
+    fn accept(&mut self, block: &Block, guess: Result<Guess, Box<Chunk>>) -> Box<Chunk> {
         let w = &block.bytes;
         self.bytes = block.offset + w.len() as u64;
         let (start, mut ready, mut scratch) = match guess {
             Ok(guess) => (
                 Some(guess.start),
                 Some((guess.chunk, guess.stop)),
-                Chunk::default(),
+                Box::default(),
             ),
             Err(mut chunk) => {
                 let start = elements::guess(w, block.offset, &mut chunk);

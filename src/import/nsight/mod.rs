@@ -12,6 +12,7 @@ mod lanes;
 mod notices;
 mod nvtx;
 mod open;
+mod ranks;
 mod recognise;
 mod rows;
 mod scan;
@@ -223,6 +224,7 @@ impl<'a> Importer<'a> {
         let starts = &self.builder.so_far().spans().starts()[before..];
         let clock = self.meta.clock(starts.iter().copied().min());
         self.builder.source_mut(self.source).clock = clock;
+        ranks::assign(self.builder, self.source, self.report);
         self.diagnostics()?;
         self.finish()
     }

@@ -278,12 +278,11 @@ fn wait(
     }
     waits::grey(ctx, &info.wait_unrecorded, &trees.unrecorded, bottom, out);
     for run in waits::exposed_runs(ctx, &info.wait_exposed, &trees.exposed) {
-        let rect = Rect {
-            x0: ctx.clip_x(run.x0),
-            x1: ctx.clip_x(run.x1),
+        let both = Rect {
             y0: top.y0,
-            y1: bottom.y1,
+            ..bottom
         };
+        let rect = waits::exposed_rect(ctx, &run, both);
         waits::exposed(ctx, rect, out);
     }
     let clip = Rect::new(ctx.x0, top.y0, ctx.x1(), bottom.y1);
@@ -298,7 +297,7 @@ fn wait(
                 exposed: &info.wait_exposed,
                 unrecorded: &info.wait_unrecorded,
             };
-            waits::label(ctx, *part, &parts, bottom, out);
+            waits::label(ctx, *part, (&parts, None), bottom, out);
         }
     }
 }

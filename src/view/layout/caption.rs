@@ -94,6 +94,8 @@ pub fn legend(theme: &Theme, width: f32) -> DrawList {
     entry(&mut items, &mut x, &exposed, "exposed wait");
     entry(&mut items, &mut x, &hidden, "hidden wait");
     entry(&mut items, &mut x, &grey, "not recorded");
+    let tail = |rect: Rect, out: &mut Vec<Item>| super::tails::sample(theme, rect, out);
+    entry(&mut items, &mut x, &tail, "GPU works on after a CPU span");
     list(width, LEGEND, items)
 }
 

@@ -62,6 +62,14 @@ impl<'a> Ctx<'a> {
             .map_or(LayerClass::Api, |l| l.class)
     }
 
+    /// Whether a span has the name of the hovered one.
+    pub fn is_namesake(&self, span: crate::model::SpanId) -> bool {
+        let spans = self.input.trace.spans();
+        self.input
+            .hovered
+            .is_some_and(|h| spans.name(h) == spans.name(span))
+    }
+
     /// One physical pixel, points.
     pub fn pixel(&self) -> f32 {
         1.0 / self.input.metrics.pixels_per_point.max(0.1)
@@ -128,7 +136,7 @@ pub(super) fn percent(part: i64, whole: i64) -> String {
     let tenths = (i128::from(part) * 1_000 + i128::from(whole) / 2) / i128::from(whole);
     match tenths {
         0..5 => "< 1 %".to_owned(),
-        995..1_000 if part < whole => "> 99 %".to_owned(),
+        995.. if part < whole => "> 99 %".to_owned(),
         _ => format!("{} %", (tenths + 5) / 10),
     }
 }

@@ -40,12 +40,12 @@ pub(super) fn names(ctx: &mut Ctx<'_>, strip: &Strip<'_>) {
         } else {
             rect.y0 + row.height / 2.0
         };
-        name(ctx, row, y, &mut items);
         let shown = rect.clip(Rect {
             x0: 0.0,
             ..strip.area
         });
         let note = note(ctx, row.node, shown);
+        name(ctx, row, y, &note.1, &mut items);
         beside(ctx, &note.1, y, &mut items);
         ctx.list.lanes.push(note.0);
         target(
@@ -58,13 +58,15 @@ pub(super) fn names(ctx: &mut Ctx<'_>, strip: &Strip<'_>) {
     ctx.section(SectionKind::Headers, clip, items);
 }
 
-fn name(ctx: &Ctx<'_>, row: &Row, y: f32, out: &mut Vec<Item>) {
+/// Width of a character of small text on average, points.
+const SMALL_ADVANCE: f32 = 5.7;
+
+fn name(ctx: &Ctx<'_>, row: &Row, y: f32, beside: &str, out: &mut Vec<Item>) {
     let theme = ctx.input.theme;
     let tree = ctx.input.rows.tree();
     let node = tree.node(row.node);
     let x = LEFT + f32::from(node.depth) * INDENT;
     let group = !matches!(node.kind, NodeKind::Leaf(_));
-    let room = (ctx.x0 - x - 14.0) * if group { 0.72 } else { 0.62 };
     if group {
         let points = if row.kind == RowKind::Summary {
             [(x, y - 4.0), (x, y + 4.0), (x + 6.0, y)]
@@ -83,6 +85,11 @@ fn name(ctx: &Ctx<'_>, row: &Row, y: f32, out: &mut Vec<Item>) {
         _ => (Font::Body, theme.text),
     };
     let at = if group { x + 12.0 } else { x + 3.0 };
+    let taken = match beside.chars().count() {
+        0 => 0.0,
+        n => n as f32 * SMALL_ADVANCE + 8.0,
+    };
+    let room = ctx.x0 - 10.0 - taken - at;
     out.push(text((at, y), node.title.clone(), font, color, room));
 }
 
@@ -91,7 +98,7 @@ fn beside(ctx: &Ctx<'_>, words: &str, y: f32, out: &mut Vec<Item>) {
         return;
     }
     let color = ctx.input.theme.weak;
-    let width = ctx.x0 * 0.42;
+    let width = ctx.x0 * 0.6;
     out.push(text_right(
         (ctx.x0 - 10.0, y),
         words,

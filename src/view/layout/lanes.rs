@@ -7,6 +7,7 @@ use crate::analysis::LayerClass;
 use crate::model::{LaneKind, SpanId};
 use crate::view::draw::{Item, Mark, MarkKind, SectionKind, Target};
 use crate::view::geom::Rect;
+use crate::view::lod::HighlightRow;
 use crate::view::rows::{Row, RowKind};
 
 /// Space between a row's edges and its bars, points.
@@ -32,6 +33,10 @@ pub(super) struct Place {
     pub bar: Rect,
     /// GPU lane: fades while links show.
     pub gpu: bool,
+    /// About the recording itself: holds everything else.
+    pub recorder: bool,
+    /// Lane of a training loop: its waits are told apart.
+    pub loops: bool,
 }
 
 /// What the stages of one strip collect, in painting order.
@@ -62,6 +67,8 @@ pub(super) fn strip(ctx: &mut Ctx<'_>, strip: &Strip<'_>) {
                 row.y + strip.dy + row.height - BAR_INSET,
             ),
             gpu: false,
+            recorder: false,
+            loops: false,
         };
         match row.kind {
             RowKind::Header => {}
@@ -143,7 +150,14 @@ fn row_of(ctx: &mut Ctx<'_>, at: (u32, u16), mut place: Place, out: &mut Layers,
     let Some(row) = leaf.rows.get(usize::from(at.1)) else {
         return;
     };
-    place.gpu = input.trace.lane(leaf.lane).kind == LaneKind::Gpu;
+    let kind = input.trace.lane(leaf.lane).kind;
+    place.gpu = kind == LaneKind::Gpu;
+    place.recorder = kind == LaneKind::Recorder;
+    place.loops = input
+        .analysis
+        .ranks()
+        .iter()
+        .any(|r| r.loop_lane == Some(leaf.lane));
     let mut runs = Runs::new(input.viewport);
     let layers = input.analysis.layers();
     row.walk(input.trace, layers, ctx.window, ctx.merge_ns, &mut |p| {
@@ -180,7 +194,13 @@ fn mark(ctx: &Ctx<'_>, run: &Run, place: Place, id: impl Fn(u32) -> SpanId) -> M
 
 fn draw(ctx: &mut Ctx<'_>, mark: &Mark, run: &Run, place: Place, out: &mut Layers, summary: bool) {
     let theme = ctx.input.theme;
-    let mut look = ctx.style(mark.class, place.gpu);
+    let mut look = match mark.class {
+        LayerClass::Wait if !place.loops => {
+            style::wait_elsewhere(theme, ctx.opacity(mark.class, place.gpu))
+        }
+        _ if place.recorder => ctx.style(LayerClass::Container, false),
+        class => ctx.style(class, place.gpu),
+    };
     if run.count > 1 {
         ctx.list.stats.merged_runs += 1;
         ctx.list.stats.merged_spans += u64::from(run.count);
@@ -201,8 +221,15 @@ fn draw(ctx: &mut Ctx<'_>, mark: &Mark, run: &Run, place: Place, out: &mut Layer
         look.fill = style::vary(look.fill, ctx.input.trace.spans().name(mark.first));
     }
     span(ctx, mark, &look, out);
+    if ctx.is_namesake(mark.first) && mark.rect.width() >= OWN_WIDTH as f32 {
+        out.spans.push(Item::Outline {
+            rect: mark.rect,
+            color: theme.strong,
+            width: ctx.pixel(),
+        });
+    }
     let wide = run.x1 - run.x0 >= f64::from(crate::view::label::MIN_LABEL_WIDTH);
-    if wide && !summary && ctx.input.options.labels && !waits::has_label(ctx, mark) {
+    if wide && !summary && ctx.input.options.labels && !labelled_elsewhere(ctx, mark) {
         out.labels.push(labels::Candidate {
             rect: mark.rect,
             span: mark.first,
@@ -212,11 +239,22 @@ fn draw(ctx: &mut Ctx<'_>, mark: &Mark, run: &Run, place: Place, out: &mut Layer
     }
 }
 
+/// Waits and what stands out are labelled where they are drawn.
+fn labelled_elsewhere(ctx: &Ctx<'_>, mark: &Mark) -> bool {
+    let hit = ctx.input.hits.is_some_and(|h| h.contains(mark.first));
+    let linked = ctx
+        .input
+        .links
+        .is_some_and(|l| l.ops.binary_search(&mark.first).is_ok());
+    hit || linked || waits::has_label(ctx, mark)
+}
+
 /// One span that has a rectangle of its own.
 fn span(ctx: &Ctx<'_>, mark: &Mark, look: &style::Style, out: &mut Layers) {
     let rect = mark.rect;
     let px = ctx.pixel();
-    let wide = f64::from(rect.width()) >= OWN_WIDTH;
+    // Two borders of a narrow span would be all of it.
+    let wide = rect.width() >= BORDER_FROM;
     if ctx.input.trace.is_unfinished(mark.first) {
         let to = look.fill.percent(8);
         out.spans.push(fade_out(ctx, rect, look.fill, to));
@@ -245,7 +283,7 @@ fn span(ctx: &Ctx<'_>, mark: &Mark, look: &style::Style, out: &mut Layers) {
             width: px,
         });
     } else if let Some(fill) = look.edge
-        && rect.width() >= 4.0
+        && rect.width() >= 3.0
     {
         out.spans.push(Item::Rect {
             rect: Rect::new(rect.x1 - px, rect.y0, rect.x1, rect.y1),
@@ -254,6 +292,8 @@ fn span(ctx: &Ctx<'_>, mark: &Mark, look: &style::Style, out: &mut Layers) {
     }
 }
 
+/// From this width a span has a border all around, points.
+const BORDER_FROM: f32 = 6.0;
 /// Width of the fading end of an unfinished span, points.
 const FADE: f32 = 24.0;
 
@@ -268,14 +308,31 @@ fn fade_out(_ctx: &Ctx<'_>, rect: Rect, from: crate::view::Rgba, to: crate::view
 /// Rule L6: search hits, linked operations, the selected span and spans of the hovered name.
 fn chosen(ctx: &mut Ctx<'_>, at: (u32, u16), place: Place, out: &mut Layers) {
     let input = ctx.input;
-    if let Some(hits) = input.hits {
-        highlight(ctx, at, place, hits, MarkKind::Hit, out);
+    if let Some(row) = input.hits.and_then(|h| h.row(at.0, at.1)) {
+        hits(ctx, row, place, out);
     }
     if let Some(links) = input.links {
         highlight(ctx, at, place, &links.ops, MarkKind::Linked, out);
     }
     if let Some(span) = input.selected {
         highlight(ctx, at, place, &[span], MarkKind::Selected, out);
+    }
+}
+
+/// The search hits of a row.
+fn hits(ctx: &mut Ctx<'_>, row: &HighlightRow, place: Place, out: &mut Layers) {
+    let input = ctx.input;
+    let mut runs = Runs::priority(input.viewport);
+    let layers = input.analysis.layers();
+    row.walk(input.trace, layers, ctx.window, ctx.merge_ns, &mut |p| {
+        runs.push(p);
+    });
+    for run in runs.finish() {
+        let mut mark = mark(ctx, &run, place, |i| row.id(i));
+        mark.kind = MarkKind::Hit;
+        mark.rect.y0 = place.bar.y0;
+        draw_chosen(ctx, &mark, out);
+        ctx.list.marks.push(mark);
     }
 }
 

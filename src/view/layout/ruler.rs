@@ -45,7 +45,9 @@ pub(super) fn ruler(ctx: &mut Ctx<'_>, area: Rect) {
     }
     ctx.section(SectionKind::Ruler, area, items);
     target(ctx, area, area, Target::Ruler);
-    let offset = format!("+ {}", format_ns(ticks.offset(view)));
+    let ns = ticks.offset(view);
+    let sign = if ns < 0 { "−" } else { "+" };
+    let offset = format!("{sign} {}", format_ns(ns.saturating_abs()));
     let head = text(
         (10.0, area.y0 + 9.0),
         offset,
@@ -108,20 +110,19 @@ fn step(ctx: &mut Ctx<'_>, (rank, i): (usize, usize), area: Rect, out: &mut Vec<
     let (x0, x1) = (ctx.x(step.range.start), ctx.x(step.range.end));
     let rect = Rect::new(x0, area.y0, x1, area.y1);
     out.push(Item::Rect {
-        rect: Rect {
-            x1: (x1 - ctx.pixel()).max(x0),
-            ..rect
-        },
+        rect,
         fill: theme.steps[i % 2],
+    });
+    out.push(Item::Rect {
+        rect: Rect::new(x0, area.y0, x0 + ctx.pixel(), area.y1),
+        fill: theme.weak.percent(70),
     });
     let (left, right) = (x0.max(ctx.x0), x1.min(ctx.x1()));
     let room = right - left - 8.0;
     if room >= 16.0 {
-        let number = step.label.bytes().all(|b| b.is_ascii_digit());
-        let name = if number {
-            format!("step {}", step.label)
-        } else {
-            step.label.clone()
+        let name = match step.number {
+            Some(n) => format!("step {n}"),
+            None => step.label.clone(),
         };
         let full = format!("{name}  {}", short_time(step.range.len()));
         let guess = 5.6;
@@ -130,7 +131,7 @@ fn step(ctx: &mut Ctx<'_>, (rank, i): (usize, usize), area: Rect, out: &mut Vec<
         } else if name.chars().count() as f32 * guess <= room {
             name
         } else {
-            step.label.clone()
+            step.number.map_or_else(String::new, |n| n.to_string())
         };
         if words.chars().count() as f32 * guess <= room {
             let y = (area.y0 + area.y1) / 2.0;

@@ -17,6 +17,8 @@ pub const MIN_WIDTH: f64 = 1.5;
 pub const MIN_PRIORITY_WIDTH: f64 = 2.0;
 /// Runs are cut after this width, so that their height follows the load, points.
 const CELL: f64 = 4.0;
+/// How far what is cut reaches beyond the canvas, points.
+const OUTSIDE: f64 = 2.0;
 /// Steps of the busy share that tell two neighbouring runs apart.
 const SHARES: f64 = 16.0;
 
@@ -69,8 +71,8 @@ impl Run {
 /// Collects the runs of one row.
 pub struct Runs<'a> {
     view: &'a Viewport,
+    window: TimeRange,
     min_width: f64,
-    cell: f64,
     out: Vec<Run>,
     open: Option<Run>,
     /// Time per layer in the open run, ns. A node of the level of detail counts for its dominant layer.
@@ -85,8 +87,8 @@ impl<'a> Runs<'a> {
     pub fn new(view: &'a Viewport) -> Self {
         Self {
             view,
+            window: view.range(),
             min_width: MIN_WIDTH,
-            cell: CELL,
             out: Vec::new(),
             open: None,
             shares: SmallVec::new(),
@@ -95,19 +97,25 @@ impl<'a> Runs<'a> {
         }
     }
 
-    /// For what must never vanish (rule L6): wider, and not cut into cells.
+    /// For what must never vanish (rule L6): wider.
     pub fn priority(view: &'a Viewport) -> Self {
         Self {
             min_width: MIN_PRIORITY_WIDTH,
-            cell: f64::INFINITY,
             ..Self::new(view)
         }
     }
 
     /// Adds the next piece, in time order.
     pub fn push(&mut self, piece: Piece) {
-        let x0 = self.view.x_from_time(piece.hull.start);
-        let x1 = self.view.x_from_time(piece.hull.end);
+        let mut x0 = self.view.x_from_time(piece.hull.start);
+        let mut x1 = self.view.x_from_time(piece.hull.end);
+        // What the window cuts goes on outside, so that no border shows at the cut.
+        if piece.hull.start <= self.window.start {
+            x0 = x0.min(-OUTSIDE);
+        }
+        if piece.hull.end >= self.window.end {
+            x1 = x1.max(f64::from(self.view.width()) + OUTSIDE);
+        }
         let run = Run {
             x0,
             x1,
@@ -128,7 +136,7 @@ impl<'a> Runs<'a> {
         match &mut self.open {
             Some(open)
                 if x0 - open.x1.max(open.x0 + self.min_width) < JOIN_GAP
-                    && x1 - open.x0 <= self.cell =>
+                    && x1 - open.x0 <= CELL =>
             {
                 join(open, run);
             }

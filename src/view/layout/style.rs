@@ -23,7 +23,8 @@ pub(super) fn style(theme: &Theme, class: LayerClass, opacity: u32) -> Style {
     let full = theme.swatch(swatch);
     match class {
         LayerClass::Wait => Style {
-            fill: full.percent(30).percent(opacity),
+            // Opaque, so that a tail behind it does not shine through its label.
+            fill: full.percent(30).over(theme.lane).percent(opacity),
             border: Some(full.percent(opacity)),
             edge: None,
             label: theme.text.percent(opacity),
@@ -32,6 +33,7 @@ pub(super) fn style(theme: &Theme, class: LayerClass, opacity: u32) -> Style {
         LayerClass::Container | LayerClass::GpuMark => Style {
             fill: full
                 .percent(if theme.dark { 16 } else { 14 })
+                .over(theme.lane)
                 .percent(opacity),
             border: Some(full.percent(45).percent(opacity)),
             edge: None,
@@ -40,9 +42,20 @@ pub(super) fn style(theme: &Theme, class: LayerClass, opacity: u32) -> Style {
         _ => Style {
             fill: full.percent(opacity),
             border: (!theme.dark).then(|| theme.outline(full).percent(opacity)),
-            edge: theme.dark.then(|| full.shade(60).percent(opacity)),
+            edge: Some(full.shade(60).percent(opacity)),
             label: theme.label(swatch).percent(opacity.max(40)),
         },
+    }
+}
+
+/// A wait that no loop is known to be in: nothing can be said about the GPU.
+pub(super) fn wait_elsewhere(theme: &Theme, opacity: u32) -> Style {
+    let full = theme.swatch(Swatch::Wait);
+    Style {
+        fill: full.percent(8).over(theme.lane).percent(opacity),
+        border: Some(full.percent(60).percent(opacity)),
+        edge: None,
+        label: theme.text.percent(opacity),
     }
 }
 

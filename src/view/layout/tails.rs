@@ -6,7 +6,7 @@ use crate::time::TimeRange;
 use crate::view::draw::{Font, Item, Target};
 use crate::view::geom::{Point, Rect};
 use crate::view::label;
-use crate::view::theme::Swatch;
+use crate::view::theme::{Swatch, Theme};
 
 /// Narrower tails are left out, points.
 const MIN_WIDTH: f64 = 4.0;
@@ -42,7 +42,18 @@ pub(super) fn row(ctx: &mut Ctx<'_>, at: (u32, u16), place: Place, out: &mut Lay
         last_start = x0;
         let y = (place.bar.y0 + place.bar.y1) / 2.0;
         let rect = Rect::new(x0, y - HEIGHT / 2.0, x1, y + HEIGHT / 2.0);
+        let covered = row
+            .after(input.trace, range.start.saturating_sub(1))
+            .is_some_and(|id| spans.start(id) < range.end);
         draw(ctx, rect, out);
+        let wall = if covered {
+            over(ctx, rect, place.bar, out);
+            // Low enough to leave labels alone.
+            Rect::new(x1 - 1.5, place.bar.y1 - 6.0, x1, place.bar.y1)
+        } else {
+            Rect::new(x1 - 1.5, rect.y0 - 4.0, x1, rect.y1 + 4.0)
+        };
+        cap(ctx, wall, out);
         let clip = Rect {
             y0: place.bar.y0,
             y1: place.bar.y1,
@@ -60,7 +71,7 @@ pub(super) fn row(ctx: &mut Ctx<'_>, at: (u32, u16), place: Place, out: &mut Lay
 fn draw(ctx: &Ctx<'_>, rect: Rect, out: &mut Layers) {
     let theme = ctx.input.theme;
     let color = theme.swatch(Swatch::Cpu);
-    let line = if theme.dark { color.tint(45) } else { color };
+    let line = line_color(theme);
     out.tails.push(Item::Rect {
         rect,
         fill: color.percent(35),
@@ -71,12 +82,8 @@ fn draw(ctx: &Ctx<'_>, rect: Rect, out: &mut Layers) {
         on: 4.0,
         off: 3.0,
     });
-    // The end cap: an arrow against a wall.
+    // The end cap is an arrow against a wall.
     let (x, y) = (rect.x1, (rect.y0 + rect.y1) / 2.0);
-    out.tails.push(Item::Rect {
-        rect: Rect::new(x - 1.5, rect.y0 - 3.0, x, rect.y1 + 3.0),
-        fill: line,
-    });
     if rect.width() >= 10.0 {
         out.tails.push(Item::Triangle {
             points: [
@@ -87,6 +94,61 @@ fn draw(ctx: &Ctx<'_>, rect: Rect, out: &mut Layers) {
             color: line,
         });
     }
+}
+
+fn cap(ctx: &Ctx<'_>, wall: Rect, out: &mut Layers) {
+    let theme = ctx.input.theme;
+    out.priority.push(Item::Rect {
+        rect: Rect::new(wall.x0 - 1.0, wall.y0, wall.x1 + 1.0, wall.y1),
+        fill: theme.lane.percent(70),
+    });
+    out.priority.push(Item::Rect {
+        rect: wall,
+        fill: line_color(theme),
+    });
+}
+
+/// Where other spans lie over a tail, a thin line along their lower edge leads on to its end.
+fn over(ctx: &Ctx<'_>, rect: Rect, bar: Rect, out: &mut Layers) {
+    let theme = ctx.input.theme;
+    let color = line_color(theme);
+    let strip = Rect::new(rect.x0, bar.y1 - 3.0, rect.x1, bar.y1 - 1.0);
+    out.priority.push(Item::Rect {
+        rect: strip,
+        fill: theme.lane.percent(60),
+    });
+    out.priority.push(Item::Dashed {
+        rect: strip,
+        color,
+        on: 4.0,
+        off: 3.0,
+    });
+}
+
+/// A tail for the legend.
+pub(super) fn sample(theme: &Theme, rect: Rect, out: &mut Vec<Item>) {
+    let middle = (rect.y0 + rect.y1) / 2.0;
+    let color = line_color(theme);
+    let body = Rect::new(rect.x0, middle - 4.0, rect.x1, middle + 4.0);
+    out.push(Item::Rect {
+        rect: body,
+        fill: theme.swatch(Swatch::Cpu).percent(35),
+    });
+    out.push(Item::Dashed {
+        rect: body,
+        color,
+        on: 4.0,
+        off: 3.0,
+    });
+    out.push(Item::Rect {
+        rect: Rect::new(rect.x1 - 1.5, rect.y0, rect.x1, rect.y1),
+        fill: color,
+    });
+}
+
+fn line_color(theme: &Theme) -> crate::view::Rgba {
+    let color = theme.swatch(Swatch::Cpu);
+    if theme.dark { color.tint(45) } else { color }
 }
 
 /// "forward → GPU +21 ms" right of the tail, or inside it, where nothing else is.

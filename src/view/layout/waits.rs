@@ -1,5 +1,7 @@
 //! The first claim (rules D1, D2): which part of a batch wait the GPU spent idle, which it hid, which nobody recorded.
 
+use std::borrow::Cow;
+
 use super::ctx::{Ctx, short_time, text};
 use super::lanes::{Layers, Place, target};
 use super::runs::{Run, Runs};
@@ -8,7 +10,7 @@ use crate::model::SpanId;
 use crate::time::{TimeRange, Unit};
 use crate::view::draw::{Font, Item, Mark, MarkKind, Target};
 use crate::view::geom::{Rect, Rgba};
-use crate::view::label::{MIN_CHARS, MIN_LABEL_WIDTH, MONO_ADVANCE, PADDING, capacity};
+use crate::view::label::{MIN_CHARS, MIN_LABEL_WIDTH, MONO_ADVANCE, PADDING, capacity, shorten};
 use crate::view::lod::{Tree, WaitRow};
 use crate::view::rows::NodeKind;
 use crate::view::theme::Swatch;
@@ -33,11 +35,7 @@ pub(super) fn row(ctx: &mut Ctx<'_>, wait: &WaitRow, place: Place, out: &mut Lay
         .first()
         .map_or(LayerId(0), |&id| ctx.input.analysis.layers().of(id));
     for run in &runs {
-        let rect = Rect {
-            x0: ctx.clip_x(run.x0),
-            x1: ctx.clip_x(run.x1),
-            ..place.bar
-        };
+        let rect = exposed_rect(ctx, run, place.bar);
         exposed(ctx, rect, &mut out.priority);
         let first = span_at(ctx, wait, run.hull.start);
         ctx.list.marks.push(Mark {
@@ -61,14 +59,16 @@ pub(super) fn row(ctx: &mut Ctx<'_>, wait: &WaitRow, place: Place, out: &mut Lay
         .spans
         .partition_point(|&id| spans.start(id) < ctx.window.end);
     let least = f64::from(MIN_LABEL_WIDTH) * ctx.input.viewport.ns_per_px();
-    for &id in wait.spans.get(a..b).unwrap_or_default() {
+    for i in a..b {
+        let (id, inner) = (wait.spans[i], wait.inner[i]);
         let range = spans.range(id);
         if range.clip(ctx.window).len() as f64 >= least {
             let parts = Parts {
                 exposed: &wait.exposed,
                 unrecorded: &wait.unrecorded,
             };
-            label(ctx, range, &parts, place.bar, &mut out.texts);
+            let name = inner.then(|| ctx.input.trace.span_name(id));
+            label(ctx, range, (&parts, name), place.bar, &mut out.texts);
         }
     }
 }
@@ -98,6 +98,17 @@ pub(super) fn exposed_runs(ctx: &Ctx<'_>, union: &Union, tree: &Tree) -> Vec<Run
     let mut runs = Runs::priority(ctx.input.viewport);
     tree.walk(union, ctx.window, ctx.merge_ns, &mut |p| runs.push(p));
     runs.finish()
+}
+
+/// Where an exposed part is drawn: all of the bar. A run of many covers of its height the share that is exposed, lest
+/// gaps between kernels look like one long wait.
+pub(super) fn exposed_rect(ctx: &Ctx<'_>, run: &Run, bar: Rect) -> Rect {
+    Rect::new(
+        ctx.clip_x(run.x0),
+        bar.y1 - bar.height() * run.height(),
+        ctx.clip_x(run.x1),
+        bar.y1,
+    )
 }
 
 /// One exposed part: solid, and hatched where there is room for it.
@@ -153,25 +164,25 @@ pub(super) struct Parts<'a> {
 pub(super) fn label(
     ctx: &Ctx<'_>,
     wait: TimeRange,
-    parts: &Parts<'_>,
+    (parts, name): (&Parts<'_>, Option<&str>),
     bar: Rect,
     out: &mut Vec<Item>,
 ) {
     let theme = ctx.input.theme;
     let shown = wait.clip(ctx.window);
-    let texts = texts(wait, parts);
+    let texts = |room: usize| match name {
+        // A wait inside a wait says what it is; how long is told above.
+        Some(name) => shorten(name, room).map(Cow::into_owned),
+        None => texts(wait, parts)
+            .into_iter()
+            .find(|t| t.chars().count() <= room),
+    };
     let y = (bar.y0 + bar.y1) / 2.0;
     let free = widest_free(shown, parts.exposed);
     let (x0, x1) = (ctx.x(free.start).max(ctx.x0), ctx.x(free.end).min(ctx.x1()));
     let room = capacity(x1 - x0);
-    if let Some(t) = texts.iter().find(|t| t.chars().count() <= room) {
-        out.push(text(
-            (x0 + PADDING, y),
-            t.clone(),
-            Font::Label,
-            theme.text,
-            x1 - x0,
-        ));
+    if let Some(t) = texts(room) {
+        out.push(text((x0 + PADDING, y), t, Font::Label, theme.text, x1 - x0));
         return;
     }
     let (x0, x1) = (
@@ -179,7 +190,7 @@ pub(super) fn label(
         ctx.x(shown.end).min(ctx.x1()),
     );
     let room = capacity(x1 - x0 - 4.0);
-    let Some(t) = texts.iter().find(|t| t.chars().count() <= room) else {
+    let Some(t) = texts(room) else {
         return;
     };
     let width = t.chars().count() as f32 * MONO_ADVANCE + 2.0 * PADDING;
@@ -284,7 +295,8 @@ pub(super) fn columns(
 /// Neighbours closer than 3 points joined, then those of at least 3 points.
 fn joined(runs: &[Run]) -> Vec<(f64, f64)> {
     let mut out: Vec<(f64, f64)> = Vec::new();
-    for run in runs {
+    // What is mostly busy gets no column.
+    for run in runs.iter().filter(|r| r.height() > 0.67) {
         match out.last_mut() {
             Some(last) if run.x0 - last.1 < COLUMN => last.1 = last.1.max(run.x1),
             _ => out.push((run.x0, run.x1)),

@@ -1,4 +1,6 @@
-//! The rows of a lane: API calls split off the ops of a CPU thread, spans by sub-row.
+//! The rows of a lane: API calls and python frames split off the ops of a CPU thread, spans by sub-row.
+
+use std::collections::BTreeMap;
 
 use super::ids::Ids;
 use super::tree::{Intervals, Piece, Tree};
@@ -11,10 +13,12 @@ use crate::time::TimeRange;
 pub enum Part {
     /// All.
     All,
-    /// All but API calls.
+    /// All that is in no other part.
     Work,
     /// API, launch and sync calls.
     Api,
+    /// Python frames: deep stacks that would bury everything else.
+    Python,
 }
 
 /// A lane, or the part of a lane that has rows of its own.
@@ -172,19 +176,23 @@ pub(super) fn build(trace: &Trace, layers: &Layers, lane: LaneId) -> Vec<Leaf> {
     if ids.is_empty() {
         return Vec::new();
     }
-    let api = api_layers(layers);
-    let is_api = |id: &u32| api[usize::from(layers.of(SpanId(*id)).0)];
-    let calls = match trace.lane(lane).kind {
-        LaneKind::Cpu => ids.iter().filter(|id| is_api(id)).count(),
-        _ => 0,
-    };
-    if calls == 0 || calls == ids.len() {
-        let part = if calls == 0 { Part::All } else { Part::Api };
+    let part_of = parts(layers);
+    let part = |id: u32| part_of[usize::from(layers.of(SpanId(id)).0)];
+    let mut by_part: BTreeMap<Part, Vec<u32>> = BTreeMap::new();
+    if trace.lane(lane).kind == LaneKind::Cpu {
+        for &id in &ids {
+            by_part.entry(part(id)).or_default().push(id);
+        }
+    }
+    if by_part.len() < 2 {
+        let part = match by_part.keys().next() {
+            None | Some(Part::Work) => Part::All,
+            Some(&part) => part,
+        };
         let rows = |i: usize| trace.spans().row(SpanId(ids[i]));
         return vec![leaf(trace, layers, lane, part, &ids, &rows)];
     }
-    let (calls, work): (Vec<u32>, Vec<u32>) = ids.iter().partition(|id| is_api(id));
-    [(Part::Work, work), (Part::Api, calls)]
+    by_part
         .into_iter()
         .map(|(part, ids)| {
             let rows = nest(trace.spans(), &ids);
@@ -193,12 +201,16 @@ pub(super) fn build(trace: &Trace, layers: &Layers, lane: LaneId) -> Vec<Leaf> {
         .collect()
 }
 
-/// Layers that have a row of their own under their thread.
-fn api_layers(layers: &Layers) -> Vec<bool> {
+/// The part that each layer of a CPU thread belongs to.
+fn parts(layers: &Layers) -> Vec<Part> {
     layers
         .infos()
         .iter()
-        .map(|l| matches!(l.name.as_str(), "launch" | "cuda_api" | "sync"))
+        .map(|l| match l.name.as_str() {
+            "launch" | "cuda_api" | "sync" => Part::Api,
+            "python" => Part::Python,
+            _ => Part::Work,
+        })
         .collect()
 }
 

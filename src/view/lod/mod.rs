@@ -3,6 +3,7 @@
 //!
 //! Busy sums are exact integers, and what a window cuts is walked span by span: nothing is estimated.
 
+mod highlights;
 mod ids;
 mod leaf;
 mod tree;
@@ -11,6 +12,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+pub use highlights::{HighlightRow, Highlights};
 pub use leaf::{Leaf, Part, SubRow};
 pub use tree::{Intervals, Piece, Tree};
 
@@ -50,8 +52,10 @@ pub struct WaitRow {
     pub leaf: u32,
     /// Sub-row in that leaf.
     pub sub: u16,
-    /// Outermost wait spans there, by start.
+    /// Wait spans there, by start.
     pub spans: Vec<SpanId>,
+    /// For each of them, whether it lies inside a wait of a row above.
+    pub inner: Vec<bool>,
     /// What of them is exposed.
     pub exposed: Union,
     /// Levels of detail of `exposed`.
@@ -176,7 +180,7 @@ impl Lod {
             .waits
             .iter()
             .map(|w| {
-                w.spans.capacity() * 4
+                w.spans.capacity() * 5
                     + w.exposed.heap_bytes()
                     + w.exposed_tree.heap_bytes()
                     + w.unrecorded.heap_bytes()
@@ -219,25 +223,22 @@ impl Lod {
             .map(|l| l.class == crate::analysis::LayerClass::Wait)
             .collect();
         let wait_layer = |id: LayerId| is_wait[usize::from(id.0)];
-        // Rows go from the outside in: a wait inside what an outer row already shows is not marked again.
-        let mut covered = Union::empty();
+        // Rows go from the outside in: what lies inside an outer wait is part of the same wait.
+        let mut outside = Union::empty();
         let mut out = Vec::new();
         for (sub, row) in self.leaf(leaf).rows.iter().enumerate() {
-            let spans: Vec<SpanId> = row
-                .ids()
-                .filter(|&id| wait_layer(layers.of(id)))
-                .filter(|&id| {
-                    let r = trace.spans().range(id);
-                    covered.measure_in(r) < r.len()
-                })
-                .collect();
+            let range = |id: SpanId| trace.spans().range(id);
+            let spans: Vec<SpanId> = row.ids().filter(|&id| wait_layer(layers.of(id))).collect();
             if spans.is_empty() {
                 continue;
             }
-            let here = Union::from_sorted(spans.iter().map(|&id| trace.spans().range(id)));
-            let new = here.subtract(&covered);
-            let exposed = new.intersect(&info.wait_exposed);
-            let unrecorded = new.intersect(&info.wait_unrecorded);
+            let inner = spans
+                .iter()
+                .map(|&id| outside.measure_in(range(id)) == range(id).len())
+                .collect();
+            let here = Union::from_sorted(spans.iter().map(|&id| range(id)));
+            let exposed = here.intersect(&info.wait_exposed);
+            let unrecorded = here.intersect(&info.wait_unrecorded);
             out.push(WaitRow {
                 rank,
                 leaf,
@@ -247,8 +248,9 @@ impl Lod {
                 unrecorded_tree: Tree::of_union(&unrecorded),
                 unrecorded,
                 spans,
+                inner,
             });
-            covered = covered.unite(&here);
+            outside = outside.unite(&here);
         }
         out
     }

@@ -20,5 +20,7 @@ pub const LANE_GAP: f32 = 3.0;
 pub const GROUP_GAP: f32 = 5.0;
 /// Groups of workers with more members start collapsed.
 pub const MAX_OPEN_WORKERS: usize = 8;
+/// Python stacks that need more rows start collapsed.
+pub const MAX_OPEN_FRAMES: usize = 4;
 /// Threads that are busy for a smaller share of the trace are folded into one group.
 pub const QUIET_SHARE: f64 = 0.001;

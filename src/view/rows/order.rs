@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::tree::{Node, NodeId, NodeKind, RowTree};
-use super::{MAX_OPEN_WORKERS, QUIET_SHARE};
+use super::{MAX_OPEN_FRAMES, MAX_OPEN_WORKERS, QUIET_SHARE};
 use crate::analysis::{Analysis, LayerClass};
 use crate::model::{DeviceId, LaneId, LaneKind, ProcessId, Role, Trace};
 use crate::view::lod::{Lod, Part};
@@ -90,8 +90,7 @@ impl Builder<'_> {
                         1 => "copies",
                         _ => "comm",
                     },
-                    LaneKind::GpuAnnotation => "annotations",
-                    _ => "sync",
+                    _ => "",
                 };
                 self.lane(group, lane, None, note);
             }
@@ -288,20 +287,25 @@ impl Builder<'_> {
         let title = title.unwrap_or_else(|| info.name.clone());
         let source = info.source.0;
         let key = format!("{source}/{}/{:?}", info.key, info.kind);
+        let several = self.lod.leaves_of(lane).len() > 1;
         for leaf in self.lod.leaves_of(lane) {
-            let api = self.lod.leaf(leaf).part == Part::Api && self.lod.leaves_of(lane).len() > 1;
+            let (ending, title, note) = match self.lod.leaf(leaf).part {
+                Part::Api if several => ("/api", "CUDA API", ""),
+                Part::Python if several => ("/python", "python", ""),
+                _ => ("", title.as_str(), note),
+            };
+            let mut parent = parent;
+            let leaf_info = self.lod.leaf(leaf);
+            if leaf_info.part == Part::Python && leaf_info.rows.len() > MAX_OPEN_FRAMES {
+                let name = if several { "python frames" } else { title };
+                let key = format!("{key}/frames");
+                let kind = NodeKind::Frames(lane);
+                parent = self.group(Some(parent), key, name.to_owned(), kind, true);
+            }
             let node = Node {
-                key: if api {
-                    format!("{key}/api")
-                } else {
-                    key.clone()
-                },
-                title: if api {
-                    "CUDA API".to_owned()
-                } else {
-                    title.clone()
-                },
-                note: if api { String::new() } else { note.to_owned() },
+                key: format!("{key}{ending}"),
+                title: title.to_owned(),
+                note: note.to_owned(),
                 kind: NodeKind::Leaf(leaf),
                 parent: None,
                 children: Vec::new(),

@@ -44,6 +44,8 @@ pub enum NodeKind {
     Workers,
     /// Threads of a worker that has several.
     Worker(ProcessId),
+    /// Python frames of a thread, where they are deep.
+    Frames(LaneId),
     /// Autograd, pin-memory and other threads.
     Others,
     /// Threads with next to no activity.

@@ -210,3 +210,6 @@ impl Theme {
         BLACK.percent(55)
     }
 }
+
+#[cfg(test)]
+mod palette;

@@ -1,0 +1,181 @@
+//! Frame cost of the timeline: 10 million spans on 64 lanes, 40 of them visible, 1,920 points wide.
+//!
+//! `cargo bench --profile ci --no-default-features --bench view`. Goal: at most 4 ms per layout at every zoom.
+
+use std::io::Write;
+use std::sync::OnceLock;
+use std::time::Instant;
+
+#[path = "../tests/common/timeline.rs"]
+#[expect(dead_code, reason = "the benchmark makes a scene of its own")]
+mod timeline;
+
+use stallscope::model::{LaneId, Role};
+use stallscope::time::TimeRange;
+use stallscope::view::{
+    DrawList, LayoutInput, Lod, Metrics, Options, OverviewInput, Scroll, Size, Theme, Viewport,
+    layout, overview,
+};
+use timeline::{Maker, Scene};
+
+const SPANS: usize = 10_000_000;
+const WIDTH: f32 = 1_920.0;
+const HEADER: f32 = 232.0;
+
+fn main() {
+    divan::main();
+}
+
+/// A cheap, repeatable source of numbers.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: i64) -> i64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 33).cast_signed() % n
+    }
+}
+
+/// 16 streams and 48 threads; spans of 20 to 120 µs in bursts, threads nested three deep, a batch wait per 100 ms.
+fn scene() -> &'static Scene {
+    static SCENE: OnceLock<Scene> = OnceLock::new();
+    SCENE.get_or_init(|| {
+        let mut m = Maker::new();
+        m.b.reserve(SPANS);
+        let main = m.process(1, Role::Main, 0);
+        let streams: Vec<i64> = (0..16).collect();
+        let gpu = m.gpu(0, 0, &streams);
+        let cpu: Vec<LaneId> = (0..48)
+            .map(|i| m.thread(main, i + 1, &format!("thread {i}"), Role::Main))
+            .collect();
+        let mut random = Random(42);
+        let per_lane = SPANS / 64;
+        let names = [
+            "aten::add",
+            "aten::conv2d",
+            "aten::relu",
+            "forward",
+            "cudaLaunchKernel",
+        ];
+        for &lane in &gpu {
+            let mut t = 0;
+            for i in 0..per_lane {
+                t += if i % 1_000 == 0 {
+                    20_000_000
+                } else {
+                    random.below(20_000)
+                };
+                let len = 20_000 + random.below(100_000);
+                m.span(lane, "kernel", "some_kernel", t, t + len);
+                t += len;
+            }
+        }
+        for (n, &lane) in cpu.iter().enumerate() {
+            let mut t = 0;
+            for i in 0..per_lane / 3 {
+                if n == 0 && i % 300 == 0 {
+                    m.span(
+                        lane,
+                        "user_annotation",
+                        "enumerate(DataLoader)#x.__next__",
+                        t,
+                        t + 30_000_000,
+                    );
+                    t += 30_000_000;
+                }
+                t += random.below(60_000);
+                let len = 100_000 + random.below(300_000);
+                let name = names[usize::try_from(random.below(4)).unwrap_or(0)];
+                m.span(lane, "cpu_op", name, t, t + len);
+                m.span(lane, "cpu_op", names[1], t + len / 8, t + len * 7 / 8);
+                m.span(lane, "cuda_runtime", names[4], t + len / 4, t + len / 2);
+                t += len;
+            }
+        }
+        let scene = Scene::new(m.b);
+        let n = scene.trace.spans().len();
+        let lod = scene.rows.tree().lod();
+        let begin = Instant::now();
+        let again = Lod::build(&scene.trace, &scene.analysis);
+        let _ = writeln!(
+            std::io::stderr(),
+            "{n} spans, {} lanes; level of detail {:.2} B per span, built in {:.0} ms",
+            scene.trace.lanes().len(),
+            lod.heap_bytes() as f64 / n as f64,
+            begin.elapsed().as_secs_f64() * 1e3,
+        );
+        drop(again);
+        scene
+    })
+}
+
+/// The height at which 40 lanes show.
+fn height(scene: &Scene) -> f32 {
+    let rows = scene.rows.rows();
+    let mut lanes = 0;
+    let mut last = None;
+    for row in rows {
+        if last != Some(row.node) {
+            last = Some(row.node);
+            lanes += 1;
+        }
+        if lanes > 42 {
+            return row.y + 76.0;
+        }
+    }
+    scene.rows.height() + 76.0
+}
+
+fn draw(scene: &Scene, zoom: f64) -> DrawList {
+    let all = scene.trace.extent();
+    let mut view = Viewport::new(all, WIDTH - HEADER);
+    let len = (all.len() as f64 / zoom) as i64;
+    let start = all.start + all.len() / 3;
+    if zoom > 1.0 {
+        view.zoom_to(TimeRange::new(start, start + len), 0.0);
+    }
+    layout(&LayoutInput {
+        trace: &scene.trace,
+        analysis: &scene.analysis,
+        rows: &scene.rows,
+        viewport: &view,
+        theme: &Theme::dark(),
+        size: Size::new(WIDTH, height(scene)),
+        metrics: Metrics {
+            header_width: HEADER,
+            pixels_per_point: 1.0,
+        },
+        scroll: Scroll::default(),
+        selection: None,
+        selected: None,
+        hovered: None,
+        links: None,
+        hits: None,
+        options: Options::default(),
+    })
+}
+
+#[divan::bench(args = [1.0, 10.0, 100.0, 1_000.0, 10_000.0, 1_000_000.0], sample_count = 20)]
+fn layout_at_zoom(bencher: divan::Bencher<'_, '_>, zoom: f64) {
+    let scene = scene();
+    bencher.bench(|| draw(scene, zoom));
+}
+
+#[divan::bench(sample_count = 20)]
+fn overview_strip(bencher: divan::Bencher<'_, '_>) {
+    let scene = scene();
+    let view = Viewport::new(scene.trace.extent(), 1_000.0);
+    bencher.bench(|| {
+        overview(&OverviewInput {
+            trace: &scene.trace,
+            analysis: &scene.analysis,
+            lod: scene.rows.tree().lod(),
+            theme: &Theme::dark(),
+            size: Size::new(WIDTH - HEADER, 46.0),
+            view: &view,
+            hits: None,
+        })
+    });
+}

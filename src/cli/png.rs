@@ -1,0 +1,72 @@
+//! `stallscope png`: the timeline as a picture, without a display.
+
+use std::fs;
+use std::io::Write;
+use std::sync::Arc;
+
+use super::analyse;
+use super::args::{Lanes, Png, Scope, Theme};
+use super::table::printable;
+use super::{CliError, load};
+use crate::export::png::{self, PngError, PngOptions};
+use crate::view::{Lod, RowState, RowTree, Rows};
+
+/// Runs the command. Says on stderr what was written; stdout stays empty.
+pub fn run(args: &Png) -> Result<u8, CliError> {
+    let scope = Scope {
+        range: args.range.clone(),
+        rank: None,
+        rules: args.rules.clone(),
+    };
+    let opened = load::open(&args.input.paths, &args.input.open)?;
+    let a = analyse::analyse(opened, &scope)?;
+    let trace = a.analysis.trace();
+    let lod = Arc::new(Lod::build(trace, &a.analysis));
+    let tree = Arc::new(RowTree::new(trace, &a.analysis, lod));
+    let rows = Rows::new(tree, &RowState::default());
+    let options = PngOptions {
+        range: a.chosen.then_some(a.window),
+        width: args.width,
+        scale: args.scale,
+        dark: args.theme == Theme::Dark,
+        lanes: match args.lanes {
+            Lanes::Shown => png::Lanes::AsShown,
+            Lanes::All => png::Lanes::All,
+            Lanes::Band => png::Lanes::Band,
+        },
+        title: Some(title(args)),
+        ..PngOptions::default()
+    };
+    let picture = png::render_png(trace, &a.analysis, &rows, &options).map_err(|e| match e {
+        PngError::Encode(error) => CliError::Output(std::io::Error::other(error)),
+        other => CliError::Usage(format!("{other}.")),
+    })?;
+    fs::write(&args.output, &picture.png).map_err(|error| CliError::File {
+        what: "The picture cannot be written",
+        error,
+        path: args.output.clone(),
+    })?;
+    let size = picture.layout;
+    let fits = size.notice().map_or(String::new(), |n| format!("; {n}"));
+    let path = printable(&args.output.display().to_string());
+    let _ = writeln!(
+        std::io::stderr().lock(),
+        "{path}: {} × {} pixels{fits}",
+        size.width,
+        size.height
+    );
+    Ok(0)
+}
+
+/// The name of the first path, and how many more there are.
+fn title(args: &Png) -> String {
+    let first = &args.input.paths[0];
+    let name = first
+        .file_name()
+        .unwrap_or(first.as_os_str())
+        .to_string_lossy();
+    match args.input.paths.len() {
+        1 => printable(&name),
+        n => format!("{} + {}", printable(&name), n - 1),
+    }
+}

@@ -1,0 +1,214 @@
+//! Commands, keys, typing, and a whole job without a mouse.
+
+use egui::{Event, Key, Modifiers};
+use egui_kittest::kittest::Queryable;
+use stallscope::app::{Action, Command, Dialog, Store, Tab};
+use stallscope::time::TimeRange;
+
+use super::common::scratch;
+use super::harness::*;
+
+#[test]
+fn every_command_is_in_help_and_palette() {
+    let mut w = sized(1_400.0, 2_400.0, Store::none());
+    w.key_press(Key::F1);
+    w.run_steps(3);
+    assert!(matches!(w.state().state.dialog, Some(Dialog::Help)));
+    for command in Command::ALL {
+        assert!(
+            w.query_all_by_label(command.text()).next().is_some(),
+            "{command:?} is not in the help sheet"
+        );
+    }
+    w.check_accessibility();
+    w.key_press(Key::Escape);
+    w.run_steps(2);
+    assert!(w.state().state.dialog.is_none());
+    let both = Modifiers {
+        shift: true,
+        ..Modifiers::COMMAND
+    };
+    for command in Command::ALL {
+        w.key_press_modifiers(both, Key::P);
+        w.run_steps(2);
+        w.event(Event::Text(command.text().to_owned()));
+        w.run_steps(3);
+        w.get_by_role_and_label(egui::accesskit::Role::MenuItem, command.text());
+        w.key_press(Key::Escape);
+        w.run_steps(2);
+        assert!(w.state().state.dialog.is_none(), "{command:?}");
+    }
+}
+
+#[test]
+fn the_palette_runs_what_is_chosen() {
+    let mut w = showing(&tiny(&scratch("ui_palette")));
+    let both = Modifiers {
+        shift: true,
+        ..Modifiers::COMMAND
+    };
+    w.key_press_modifiers(both, Key::P);
+    w.run_steps(2);
+    w.event(Event::Text("select all".to_owned()));
+    w.run_steps(2);
+    key(&mut w, Key::Enter);
+    assert!(w.state().state.dialog.is_none());
+    assert_eq!(doc(&w).range, Some(TimeRange::new(0, 320 * MS)));
+}
+
+#[test]
+fn letters_are_text_while_typing_in_the_search_box() {
+    let mut w = showing(&tiny(&scratch("ui_typing")));
+    let view = doc(&w).viewport.window();
+    key(&mut w, Key::Slash);
+    for (letter, text) in [
+        (Key::N, "n"),
+        (Key::S, "s"),
+        (Key::F, "f"),
+        (Key::Q, "q"),
+        (Key::X, "x"),
+        (Key::Num0, "0"),
+    ] {
+        w.key_press(letter);
+        w.event(Event::Text(text.to_owned()));
+        w.run_steps(2);
+    }
+    assert_eq!(doc(&w).search.text, "nsfqx0");
+    assert_eq!(doc(&w).viewport.window(), view);
+    assert_eq!(doc(&w).range, None);
+    assert!(w.state().state.settings.details_open && w.state().state.settings.exposed_columns);
+    // Esc leaves the box and clears the search; then letters are keys again.
+    key(&mut w, Key::Escape);
+    assert_eq!(doc(&w).search.text, "");
+    key(&mut w, Key::N);
+    assert!(doc(&w).range.is_some());
+}
+
+#[test]
+fn the_search_finds_filters_and_walks() {
+    let mut w = showing(&tiny(&scratch("ui_search")));
+    key(&mut w, Key::Slash);
+    w.event(Event::Text("GEMM".to_owned()));
+    settle(&mut w);
+    w.get_by_label("3 found");
+    key(&mut w, Key::Enter);
+    w.get_by_label("1 of 3");
+    let first = doc(&w).span.expect("a hit is selected");
+    key(&mut w, Key::Enter);
+    assert_ne!(doc(&w).span, Some(first));
+    for (query, hits) in [
+        ("layer:fetch", 3),
+        ("dur>60ms gemm", 3),
+        ("dur>80ms step", 3),
+        ("lane:7", 3),
+        ("=\"forward\"", 3),
+        ("nothing at all", 0),
+    ] {
+        act(&mut w, Action::SearchFor(query.to_owned()));
+        assert_eq!(doc(&w).search.hits.len(), hits, "{query}");
+    }
+    act(&mut w, Action::SearchFor("dur>soon".to_owned()));
+    w.get_by_label_contains("write a time");
+}
+
+#[test]
+fn a_job_can_be_done_with_keys_alone() {
+    let dir = scratch("ui_keys");
+    let path = tiny(&dir);
+    let mut w = window();
+    // Opened from the Recent list by Tab and Enter.
+    w.state_mut().state.settings.add_recent(&[path]);
+    w.run_steps(2);
+    let mut reached = false;
+    for _ in 0..40 {
+        w.key_press(Key::Tab);
+        w.run_steps(2);
+        let name = w.query_all_by_label_contains("tiny.json, ").next();
+        if name.is_some_and(|n| n.is_focused()) {
+            reached = true;
+            break;
+        }
+    }
+    assert!(reached, "Tab reaches the recent file");
+    w.key_press(Key::Enter);
+    until(&mut w, "opening", |app| app.state.doc.is_some());
+    settle(&mut w);
+    // A span, its range, the figures, the picture.
+    key(&mut w, Key::Period);
+    key(&mut w, Key::R);
+    ctrl(&mut w, Key::Num1);
+    let (_, range) = figures(&mut w);
+    assert_eq!(doc(&w).range, Some(range));
+    assert_eq!(doc(&w).tab, Tab::Selection);
+    w.get_by_label_contains("Exposed wait");
+    let file = dir.join("keys.png");
+    std::env::current_dir().expect("a folder");
+    ctrl(&mut w, Key::E);
+    let field = w.get_by_label("File");
+    field.focus();
+    w.run_steps(2);
+    w.key_press_modifiers(Modifiers::COMMAND, Key::A);
+    w.event(Event::Text(file.display().to_string()));
+    w.run_steps(2);
+    w.key_press(Key::Enter);
+    until(&mut w, "the picture", |app| {
+        app.state.last_written.is_some()
+    });
+    assert!(
+        std::fs::read(&file)
+            .expect("written")
+            .starts_with(b"\x89PNG")
+    );
+}
+
+#[test]
+fn places_on_the_keyboard_zoom_in_any_layout() {
+    let mut w = showing(&tiny(&scratch("ui_places")));
+    let press = |w: &mut Window, key: Key, place: Key| {
+        for pressed in [true, false] {
+            w.event(Event::Key {
+                key,
+                physical_key: Some(place),
+                pressed,
+                repeat: false,
+                modifiers: Modifiers::NONE,
+            });
+        }
+        settle(w);
+    };
+    let before = doc(&w).viewport.window().len;
+    // AZERTY: Z is where W is.
+    press(&mut w, Key::Z, Key::W);
+    let zoomed = doc(&w).viewport.window().len;
+    assert!((before / zoomed - 1.25).abs() < 0.01);
+    press(&mut w, Key::S, Key::S);
+    press(&mut w, Key::D, Key::D);
+    assert!((doc(&w).viewport.window().len - before).abs() < 1.0);
+}
+
+#[test]
+fn remembered_views_come_back() {
+    let dir = scratch("ui_memory");
+    let path = tiny(&dir);
+    let config = dir.join("config");
+    let mut w = sized(1_400.0, 900.0, Store::in_dir(&config));
+    open(&mut w, &path);
+    act(
+        &mut w,
+        Action::ViewRange(TimeRange::new(100 * MS, 140 * MS)),
+    );
+    act(
+        &mut w,
+        Action::SelectRange(Some(TimeRange::new(110 * MS, 120 * MS))),
+    );
+    act(&mut w, Action::ShowTab(Tab::Steps));
+    let window = doc(&w).viewport.range();
+    w.state_mut().state.save_now();
+    let mut again = sized(1_400.0, 900.0, Store::in_dir(&config));
+    open(&mut again, &path);
+    assert_eq!(doc(&again).range, Some(TimeRange::new(110 * MS, 120 * MS)));
+    let back = doc(&again).viewport.range();
+    assert!((back.start - window.start).abs() <= 2 && (back.end - window.end).abs() <= 2);
+    assert_eq!(doc(&again).tab, Tab::Verdict, "loading opens the verdict");
+    assert_eq!(again.state().state.settings.recent, [vec![path]]);
+}

@@ -1,0 +1,157 @@
+//! What can go wrong while opening, and that the open trace survives it.
+
+use std::time::Duration;
+
+use egui_kittest::kittest::Queryable;
+use stallscope::app::{Action, Dialog, Request};
+
+use super::common::{scratch, shared};
+use super::harness::*;
+
+/// The texts of an error dialog.
+fn error_of(w: &mut Window) -> String {
+    let Some(Dialog::Error(e)) = &w.state().state.dialog else {
+        panic!("no error dialog");
+    };
+    e.details()
+}
+
+#[test]
+fn unknown_files_are_named_with_what_can_be_read() {
+    let dir = scratch("ui_unknown");
+    for (name, text) in [
+        ("notes.txt", "hello"),
+        ("empty.json", ""),
+        ("page.json", "<html></html>"),
+    ] {
+        let path = write(&dir, name, text);
+        let mut w = window();
+        open(&mut w, &path);
+        let text = error_of(&mut w);
+        assert!(text.contains(name), "{text}");
+        w.get_by_label("Copy details").click();
+        w.run_steps(2);
+        w.check_accessibility();
+        w.get_all_by_label("Close")
+            .next()
+            .expect("a button")
+            .click();
+        w.run_steps(2);
+        assert!(w.state().state.dialog.is_none());
+        assert!(w.state().state.doc.is_none());
+    }
+    let mut w = window();
+    open(
+        &mut w,
+        &write(&dir, "what.bin", "\u{1}\u{2}not a trace at all"),
+    );
+    let text = error_of(&mut w);
+    for kind in [".json", ".sqlite", ".pfw"] {
+        assert!(text.contains(kind), "{text}");
+    }
+}
+
+#[test]
+fn a_missing_file_keeps_the_open_trace() {
+    let dir = scratch("ui_missing");
+    let mut w = showing(&tiny(&dir));
+    open(&mut w, &dir.join("nowhere.json"));
+    assert!(error_of(&mut w).contains("nowhere.json"));
+    assert_eq!(doc(&w).name, "tiny.json");
+}
+
+#[test]
+fn nsight_reports_come_with_the_command_that_converts_them() {
+    let Some(path) = shared("nsight/errors") else {
+        return;
+    };
+    let report = std::fs::read_dir(&path)
+        .expect("readable")
+        .flatten()
+        .map(|e| e.path())
+        .find(|p| {
+            p.extension()
+                .is_some_and(|e| e == "nsys-rep" || e == "qdrep")
+        });
+    let Some(report) = report else {
+        return;
+    };
+    let mut w = window();
+    open(&mut w, &report);
+    assert!(error_of(&mut w).contains("nsys export"));
+    w.get_by_label("Copy command").click();
+    w.run_steps(4);
+    w.get_by_label("Command copied");
+}
+
+#[test]
+fn a_truncated_trace_opens_with_a_notice() {
+    let dir = scratch("ui_truncated");
+    let full = std::fs::read_to_string(tiny(&dir)).expect("written");
+    let cut = write(&dir, "cut.json", &full[..full.len() * 2 / 3]);
+    let mut w = showing(&cut);
+    assert!(doc(&w).report.warnings().count() > 0);
+    w.get_by_label_contains("notice").click();
+    w.run_steps(3);
+    assert!(matches!(w.state().state.dialog, Some(Dialog::Notices)));
+    w.get_by_label_contains("The file ends ");
+    w.check_accessibility();
+}
+
+#[test]
+fn a_cancelled_opening_leaves_the_old_trace() {
+    let dir = scratch("ui_cancel");
+    let path = tiny(&dir);
+    let mut w = showing(&path);
+    let slow = Request {
+        delay: Duration::from_secs(600),
+        ..request(&path)
+    };
+    for by_key in [true, false] {
+        let ctx = w.ctx.clone();
+        w.state_mut().state.apply(&ctx, Action::Open(slow.clone()));
+        std::thread::sleep(Duration::from_millis(150));
+        w.run_steps(3);
+        w.get_by_label_contains("Opening tiny.json");
+        // The open trace can be used meanwhile.
+        w.key_press(egui::Key::N);
+        w.run_steps(3);
+        assert!(doc(&w).range.is_some());
+        if by_key {
+            w.key_press(egui::Key::Escape);
+        } else {
+            w.get_by_label("Cancel").click();
+        }
+        w.run_steps(3);
+        assert!(w.state().state.loading.is_none(), "at once");
+        assert_eq!(doc(&w).name, "tiny.json");
+        assert!(w.state().state.dialog.is_none());
+    }
+    // And another one can be opened.
+    open(&mut w, &tiny_without_gpu(&dir));
+    assert_eq!(doc(&w).name, "cpu_only.json");
+}
+
+/// A dropped file.
+#[derive(Debug)]
+struct Dropped(std::path::PathBuf);
+
+impl egui::DroppedFile for Dropped {
+    fn path(&self) -> &std::path::Path {
+        &self.0
+    }
+    fn bytes(&self) -> Result<Vec<u8>, String> {
+        std::fs::read(&self.0).map_err(|e| e.to_string())
+    }
+}
+
+#[test]
+fn a_dropped_file_opens() {
+    let dir = scratch("ui_drop");
+    let path = tiny(&dir);
+    let mut w = window();
+    w.input_mut().dropped_files = vec![std::sync::Arc::new(Dropped(path))];
+    w.step();
+    until(&mut w, "the dropped file", |app| app.state.doc.is_some());
+    assert_eq!(doc(&w).name, "tiny.json");
+}
