@@ -3,7 +3,6 @@
 
 mod common;
 #[path = "common/timeline.rs"]
-#[expect(dead_code, reason = "each test file uses a part")]
 mod timeline;
 
 #[path = "common/raster.rs"]

@@ -136,7 +136,8 @@ fn lane_row(ctx: &mut Ctx<'_>, at: (u32, u16), place: Place, out: &mut Layers) {
     if let Some(wait) = wait {
         waits::row(ctx, wait, place, out);
     }
-    if ctx.input.options.tails {
+    // Nothing shines through spans that are faded.
+    if ctx.input.options.tails && ctx.input.hits.is_none() {
         tails::row(ctx, at, place, out);
     }
     chosen(ctx, at, place, out);
