@@ -14,6 +14,7 @@ mod support;
 
 use support::dftracer::Dftracer;
 use support::model::{Config, Job, Sink};
+use support::nsight::Nsight;
 use support::torch::{Options, Torch};
 use support::truth::{RankTruth, Truth};
 
@@ -59,6 +60,15 @@ const SAMPLES: &[Sample] = &[
         epochs: 2,
         steps: 24,
     },
+    Sample {
+        name: "nsight_2_workers.sqlite",
+        title: "Nsight export, 2 workers",
+        line: "Loop, loader processes and GPU in one file: two workers load too slowly, the GPU runs dry.",
+        workers: 2,
+        sync_every: 4,
+        epochs: 1,
+        steps: 12,
+    },
 ];
 
 fn job(sample: &Sample) -> Job {
@@ -91,6 +101,8 @@ fn sink(path: &Path) -> Box<dyn Sink> {
             stack: false,
         };
         Box::new(Torch::new(path, options))
+    } else if path.extension().is_some_and(|e| e == "sqlite") {
+        Box::new(Nsight::new(path))
     } else {
         Box::new(Dftracer::new(path))
     }
@@ -111,6 +123,14 @@ fn expected(sample: &Sample, truth: &RankTruth) -> String {
             "load_processes = {}",
             u64::from(sample.workers) * sample.epochs
         ));
+    } else if sample.name.starts_with("nsight") {
+        // The file does not state its window: the record is what lies between the first operation and the last.
+        let outside = truth.before_first_op + truth.after_last_op;
+        lines.push(format!("wait_exposed = {}", exposed - outside));
+        lines.push(format!("wait_hidden = {}", truth.hidden));
+        lines.push(format!("wait_unrecorded = {outside}"));
+        lines.push(format!("gpu_busy = {}", truth.gpu_busy));
+        lines.push(format!("load = {}", truth.load));
     } else {
         // The profiler states its window, which begins before the first wait: all of it is recorded.
         lines.push(format!("wait_exposed = {exposed}"));

@@ -53,6 +53,12 @@ pub const SAMPLES: &[Sample] = &[
         ],
     },
     Sample {
+        name: "nsight_2_workers.sqlite",
+        title: "Nsight export, 2 workers",
+        line: "Loop, loader processes and GPU in one file: two workers load too slowly, the GPU runs dry.",
+        files: files!["nsight_2_workers.sqlite"],
+    },
+    Sample {
         name: "torch_real_rank1.json.gz",
         title: "Real trace: rank 1 of 128",
         line: "Two steps of a recommendation model: five streams, NCCL beside compute, waits hidden in part.",

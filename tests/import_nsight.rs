@@ -1,17 +1,19 @@
 //! Nsight exports against their reference files: every key, exactly.
 
 mod common;
+#[path = "support/nsight_figures.rs"]
+mod figures;
 #[path = "support/nsight_oracle.rs"]
 mod oracle;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 use stallscope::import::{ErrorKind, LoadError, Loaded, OpenOptions, Progress, open};
 
 use common::shared;
-use oracle::{Oracle, differences};
+use oracle::Oracle;
 
 fn load(path: &Path, threads: usize) -> Result<Loaded, LoadError> {
     let options = OpenOptions {
@@ -34,6 +36,38 @@ fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
         .collect();
     list.sort();
     list
+}
+
+/// Compares a section with what a reference says about it, key by key. Keys that only one side has are differences,
+/// unless `expected` is cut to some of the names (then names that only we have are fine).
+fn differences(path: &str, ours: &Value, expected: &Value, cut: bool, out: &mut Vec<String>) {
+    match (ours, expected) {
+        (Value::Object(a), Value::Object(b)) => {
+            let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+            for key in keys {
+                let here = format!("{path}.{key}");
+                match (a.get(key), b.get(key)) {
+                    (Some(x), Some(y)) => differences(&here, x, y, false, out),
+                    (Some(_), None) if cut => {}
+                    (x, y) => out.push(format!("{here}\t{}\t{}", show(x), show(y))),
+                }
+            }
+        }
+        (Value::Array(a), Value::Array(b)) => {
+            if a.len() != b.len() {
+                out.push(format!("{path}.len\t{}\t{}", a.len(), b.len()));
+            }
+            for (i, (x, y)) in a.iter().zip(b).enumerate() {
+                differences(&format!("{path}[{i}]"), x, y, false, out);
+            }
+        }
+        (a, b) if a == b => {}
+        (a, b) => out.push(format!("{path}\t{}\t{}", show(Some(a)), show(Some(b)))),
+    }
+}
+
+fn show(value: Option<&Value>) -> String {
+    value.map_or("-".to_owned(), ToString::to_string)
 }
 
 /// Brings a reference into the shape of what the oracle computes, where the model deliberately differs in form.

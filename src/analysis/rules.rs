@@ -92,6 +92,7 @@ struct File {
 #[serde(deny_unknown_fields)]
 struct RuleSpec {
     id: String,
+    #[serde(default)]
     source: Vec<String>,
     lane: Option<String>,
     role: Option<String>,
@@ -192,7 +193,8 @@ impl Rules {
             .try_into()
             .map_err(|e: toml::de::Error| ("", first_line(e.message())))?;
         unique(&spec.id, ids)?;
-        let mut sources = [false; 3];
+        // Without a source a rule is for all of them.
+        let mut sources = [spec.source.is_empty(); 3];
         for name in &spec.source {
             let known = [Tracer::Torch, Tracer::Nsight, Tracer::Dftracer];
             let i = known.iter().position(|t| t.key() == name).ok_or_else(|| {

@@ -195,7 +195,7 @@ fn file_text(out: &mut String, trace: &Trace, file: &FileReport) {
             line(out, "rank", &rank.to_string());
         }
         if let Some(capture) = source.capture {
-            line(out, "recorded", &capture.to_string());
+            line(out, "window", &capture.to_string());
         }
     }
     for (key, value) in &file.facts {

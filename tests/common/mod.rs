@@ -97,6 +97,7 @@ pub struct Differences {
 impl Differences {
     /// Notes a difference, if there is one.
     pub fn compare<T: PartialEq + std::fmt::Debug>(&mut self, what: &str, expected: T, got: T) {
+        self.compared += 1;
         if expected != got {
             self.rows
                 .push([what.to_owned(), format!("{expected:?}"), format!("{got:?}")]);

@@ -1,11 +1,13 @@
 //! The beginning and the end of the report: title, waits, ranks; notices.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::super::analyse::Analysed;
 use super::super::notices;
 use super::super::table::{Table, ms, percent, printable};
-use super::{heading, of_rank, say};
+use super::{IN_FULL, heading, of_rank, say};
+use crate::analysis::{Missing, Verdict};
 use crate::time::{format_count, format_ns};
 
 /// What was opened, in a few words: file names, or the folder that holds all of them.
@@ -128,6 +130,48 @@ pub fn waits(out: &mut String, a: &Analysed, rank: usize) {
     longest(out, a, rank);
 }
 
+/// The waits of many ranks, a line each.
+pub fn waits_of_ranks(out: &mut String, a: &Analysed) {
+    heading(out, "Waiting for data, in ms");
+    let mut t = Table::new(&[
+        "rank",
+        "waits",
+        "waited",
+        "of time",
+        "exposed",
+        "of time",
+        "hidden",
+        "not recorded",
+    ]);
+    for rank in a.ranks() {
+        let r = &a.analysis.ranks()[rank];
+        let waited = r.wait.measure_in(a.window);
+        let exposed = r.wait_exposed.measure_in(a.window);
+        let known = |text: String| {
+            if r.gpu.is_some() {
+                text
+            } else {
+                "unknown".to_owned()
+            }
+        };
+        t.row(vec![
+            r.rank.to_string(),
+            format_count(r.wait.parts_in(a.window).len() as u64),
+            ms(waited),
+            percent(waited, a.window.len()),
+            known(ms(exposed)),
+            known(percent(exposed, a.window.len())),
+            known(ms(r.wait_hidden.measure_in(a.window))),
+            ms(r.wait_unrecorded.measure_in(a.window)),
+        ]);
+    }
+    out.push_str(&t.render());
+    say(
+        out,
+        "exposed: the GPU had nothing to do. hidden: it was still working. not recorded: nobody knows.",
+    );
+}
+
 /// The longest exposed waits, so that one knows where to look.
 fn longest(out: &mut String, a: &Analysed, rank: usize) {
     const SHOWN: usize = 3;
@@ -236,16 +280,34 @@ pub fn notices_list(out: &mut String, a: &Analysed) {
 
 /// What bounds each rank, why, and what to look at next.
 pub fn verdicts(out: &mut String, a: &Analysed) {
-    for rank in a.ranks() {
-        let verdict = a.analysis.verdict(rank, a.window);
-        heading(out, &format!("Verdict{}", of_rank(a, rank)));
+    let ranks = a.ranks();
+    let verdicts: Vec<Verdict> = ranks
+        .iter()
+        .map(|&r| a.analysis.verdict(r, a.window))
+        .collect();
+    if ranks.len() > IN_FULL {
+        heading(out, "Verdicts");
+        for verdict in &verdicts {
+            if let Some(first) = verdict.issues.first() {
+                let rank = a.analysis.ranks()[verdict.rank].rank;
+                wrapped(out, &format!("Rank {rank}: {}", first.text.verdict));
+            }
+        }
+        missing(out, a, &verdicts, &[]);
+        return;
+    }
+    for verdict in &verdicts {
+        heading(out, &format!("Verdict{}", of_rank(a, verdict.rank)));
         let Some(first) = verdict.issues.first() else {
             continue;
         };
-        for text in [&first.text.verdict, &first.text.why, &first.text.next] {
-            if !text.is_empty() {
-                wrapped(out, text);
-            }
+        let said = [
+            first.text.verdict.as_str(),
+            &first.text.why,
+            &first.text.next,
+        ];
+        for text in said.into_iter().filter(|t| !t.is_empty()) {
+            wrapped(out, text);
         }
         for issue in &verdict.issues[1..] {
             wrapped(
@@ -253,9 +315,34 @@ pub fn verdicts(out: &mut String, a: &Analysed) {
                 &format!("Also ({}): {}", issue.severity.key(), issue.text.verdict),
             );
         }
-        let tracer = a.analysis.trace().sources().first().map(|s| s.tracer);
-        for missing in &verdict.missing {
-            wrapped(out, &format!("Not recorded: {}", missing.text(tracer)));
+        missing(out, a, std::slice::from_ref(verdict), &said);
+    }
+}
+
+/// What was not recorded, once each, without what was said before.
+fn missing(out: &mut String, a: &Analysed, verdicts: &[Verdict], said: &[&str]) {
+    let tracer = a.analysis.trace().sources().first().map(|s| s.tracer);
+    let all: BTreeSet<Missing> = verdicts
+        .iter()
+        .flat_map(|v| v.missing.iter().copied())
+        .collect();
+    // Without waits and steps there is no loop whose workers could be missed.
+    let no_loop = all.contains(&Missing::NoFetch) && all.contains(&Missing::NoSteps);
+    for what in all {
+        let text = what.text(tracer);
+        let ranks: Vec<String> = verdicts
+            .iter()
+            .filter(|v| v.missing.contains(&what))
+            .map(|v| a.analysis.ranks()[v.rank].rank.to_string())
+            .collect();
+        let some = if ranks.len() < verdicts.len() {
+            format!(" (ranks {})", ranks.join(", "))
+        } else {
+            String::new()
+        };
+        let pointless = no_loop && what == Missing::NoWorkers;
+        if !(pointless || said.contains(&text)) {
+            wrapped(out, &format!("Not recorded{some}: {text}"));
         }
     }
 }

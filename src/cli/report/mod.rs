@@ -17,6 +17,9 @@ mod layers;
 mod steps;
 mod windows;
 
+/// Ranks that are described in full; more of them get a line each (`--rank N` describes one).
+const IN_FULL: usize = 2;
+
 /// Runs the command.
 pub fn run(args: &Report, out: &mut dyn Write) -> Result<u8, CliError> {
     let opened = load::open(&args.input.paths, &args.input.open)?;
@@ -58,15 +61,23 @@ fn text(a: &Analysed, args: &Report) -> Result<String, CliError> {
     let mut out = String::new();
     head::title(&mut out, a);
     head::verdicts(&mut out, a);
-    for rank in a.ranks() {
-        head::waits(&mut out, a, rank);
+    if a.ranks().len() > IN_FULL {
+        head::waits_of_ranks(&mut out, a);
+    } else {
+        for rank in a.ranks() {
+            head::waits(&mut out, a, rank);
+        }
     }
     head::ranks(&mut out, a);
     gpu::gpus(&mut out, a);
     layers::layers(&mut out, a);
-    for rank in a.ranks() {
-        steps::steps(&mut out, a, rank);
-        steps::workers(&mut out, a, rank);
+    if a.ranks().len() > IN_FULL {
+        steps::steps_of_ranks(&mut out, a);
+    } else {
+        for rank in a.ranks() {
+            steps::steps(&mut out, a, rank);
+            steps::workers(&mut out, a, rank);
+        }
     }
     gpu::launches(&mut out, a);
     cpu::names(&mut out, a);

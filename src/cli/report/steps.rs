@@ -134,6 +134,38 @@ fn summary(rows: &[&StepRow], name: &str, pick: Pick, has_gpu: bool) -> Vec<Stri
     ]
 }
 
+/// Steps of many ranks: the medians of each.
+pub fn steps_of_ranks(out: &mut String, a: &Analysed) {
+    heading(out, "Median steps, in ms");
+    let mut t = Table::new(&[
+        "rank",
+        "steps",
+        "time",
+        "wait",
+        "exposed",
+        "hidden",
+        "forward",
+        "backward",
+        "optimizer",
+        "other",
+        "in sync",
+        "GPU busy",
+        "GPU lag",
+    ]);
+    for rank in a.ranks() {
+        let (rows, _partial) = a.analysis.step_rows(rank, a.window);
+        let r = &a.analysis.ranks()[rank];
+        let mut cells = summary(&rows, &r.rank.to_string(), |s| s.median, r.gpu.is_some());
+        cells.insert(1, rows.len().to_string());
+        t.row(cells);
+    }
+    out.push_str(&t.render());
+    say(
+        out,
+        "For the steps and the loading work of one of them: --rank N.",
+    );
+}
+
 /// Loading work, by process.
 pub fn workers(out: &mut String, a: &Analysed, rank: usize) {
     let f = a.analysis.workers(rank, a.window);
