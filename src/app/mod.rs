@@ -38,7 +38,7 @@ mod welcome;
 
 pub use action::Action;
 pub use command::{Command, GESTURES, Group, KeyAt, Shortcut};
-pub use dialogs::Dialog;
+pub use dialogs::{Dialog, ErrorDialog};
 pub use document::{Document, Tab};
 pub use load::Request;
 pub use panels::refresh_selection;

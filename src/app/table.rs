@@ -12,6 +12,8 @@ use crate::time::{Unit, format_count};
 
 /// Height of a row.
 pub const ROW: f32 = 22.0;
+/// Width of a column of numbers that is not made narrower, points.
+const NUMBER: f32 = 98.0;
 /// Inner margin of a cell.
 const PAD: f32 = 8.0;
 
@@ -277,7 +279,9 @@ pub fn table_ui(
         .enumerate()
         .scan(0.0, |x, (i, c)| {
             let left = *x;
-            *x += c.width * shrink + if i == 0 { first } else { 0.0 };
+            // Numbers are never cut.
+            let least = if c.numeric { c.width.min(NUMBER) } else { 0.0 };
+            *x += (c.width * shrink).max(least) + if i == 0 { first } else { 0.0 };
             Some((left, *x))
         })
         .collect();
