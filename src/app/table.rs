@@ -12,6 +12,8 @@ use crate::time::{Unit, format_count};
 
 /// Height of a row.
 pub const ROW: f32 = 22.0;
+/// Width of a column of numbers that is not made narrower, points.
+const NUMBER: f32 = 98.0;
 /// Inner margin of a cell.
 const PAD: f32 = 8.0;
 
@@ -268,13 +270,18 @@ pub fn table_ui(
         .first()
         .is_some_and(|c| !c.numeric && c.width >= 120.0);
     let first = if names { spare.clamp(0.0, 180.0) } else { 0.0 };
+    // A narrow panel first shrinks columns, then scrolls.
+    let full: f32 = table.columns().iter().map(|c| c.width).sum();
+    let shrink = (ui.available_width() / full).clamp(0.78, 1.0);
     let edges: Vec<(f32, f32)> = table
         .columns()
         .iter()
         .enumerate()
         .scan(0.0, |x, (i, c)| {
             let left = *x;
-            *x += c.width + if i == 0 { first } else { 0.0 };
+            // Numbers are never cut.
+            let least = if c.numeric { c.width.min(NUMBER) } else { 0.0 };
+            *x += (c.width * shrink).max(least) + if i == 0 { first } else { 0.0 };
             Some((left, *x))
         })
         .collect();

@@ -263,6 +263,23 @@ fn the_exported_picture_is_that_of_the_exporter() {
         written.len(),
         direct.png.len()
     );
+    // And that of the command line.
+    let by_command = dir.join("command.png");
+    let status = std::process::Command::new(env!("CARGO_BIN_EXE_stallscope"))
+        .args(["png", "--range", "100ms..200ms", "-o"])
+        .arg(&by_command)
+        .arg(dir.join("tiny.json"))
+        .stderr(std::process::Stdio::null())
+        .status()
+        .expect("the program runs");
+    assert!(status.success());
+    let command = std::fs::read(&by_command).expect("written");
+    assert!(
+        written == command,
+        "{} and {} bytes",
+        written.len(),
+        command.len()
+    );
     key(&mut w, Key::Escape);
     assert!(w.state().state.dialog.is_none());
 }

@@ -1,6 +1,6 @@
 //! Export PNG: options on the left, the picture on the right, as it will be.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use egui::{DragValue, Grid, RichText, Slider, TextEdit, TextureHandle, TextureOptions, Ui, vec2};
 
@@ -89,7 +89,7 @@ pub fn export_ui(
     );
     if !dialog.renamed {
         let name = suggested_name(&doc.name, export_job::range(doc, dialog.span));
-        let folder = std::env::current_dir().unwrap_or_default();
+        let folder = folder(state.settings.export_folder.as_deref());
         dialog.file = folder.join(name).display().to_string();
     }
     let (area, _) = ui.allocate_exact_size(vec2(size.x, size.y - 70.0), egui::Sense::hover());
@@ -213,4 +213,17 @@ fn file_ui(ui: &mut Ui, dialog: &mut ExportDialog, actions: &mut Actions) -> boo
         close = ui.button("Cancel").clicked();
     });
     close
+}
+
+/// Where pictures go: where the last one went, else the working folder, else (started from a desktop) the home folder.
+fn folder(last: Option<&Path>) -> PathBuf {
+    if let Some(last) = last {
+        return last.to_owned();
+    }
+    let here = std::env::current_dir().unwrap_or_default();
+    if here.parent().is_some() {
+        return here;
+    }
+    let home = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
+    std::env::var_os(home).map_or(here, PathBuf::from)
 }

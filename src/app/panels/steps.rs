@@ -54,7 +54,8 @@ pub fn steps_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
     if let Some(row) = chart_ui(ui, doc, &rows, &look) {
         actions.push(Action::ZoomToRange(row));
     }
-    caption_ui(ui, state, &summary(&rows));
+    let known = doc.analysis.ranks().iter().any(|r| r.gpu.is_some());
+    caption_ui(ui, state, &summary(&rows, known));
     let Some(doc) = &mut state.doc else {
         return;
     };
@@ -84,13 +85,20 @@ fn request(ui: &Ui, doc: &mut Document) -> Option<Arc<Vec<Row>>> {
     doc.jobs.steps.last().cloned()
 }
 
-/// Sum, median, 95th percentile and maximum of step time and exposed wait.
-fn summary(rows: &[Row]) -> String {
+/// Sum, median, 95th percentile and maximum of step time and of exposed wait (of all wait where no GPU is known).
+fn summary(rows: &[Row], known: bool) -> String {
     let times = crate::analysis::ColumnSummary::of(rows.iter().map(|r| r.row.time()));
-    let exposed = crate::analysis::ColumnSummary::of(rows.iter().map(|r| r.row.wait_exposed));
+    let exposed = crate::analysis::ColumnSummary::of(rows.iter().map(|r| {
+        if known {
+            r.row.wait_exposed
+        } else {
+            r.row.wait
+        }
+    }));
+    let what = if known { "exposed wait" } else { "batch wait" };
     let text = |ns: Option<i64>| ns.map_or("–".to_owned(), format_ns);
     format!(
-        "{} steps · step median {}, p95 {}, max {} · exposed wait {} in all, median {}, p95 {}",
+        "{} steps · step median {}, p95 {}, max {} · {what} {} in all, median {}, p95 {}",
         rows.len(),
         text(times.median),
         text(times.p95),
@@ -160,7 +168,7 @@ fn chart_ui(ui: &mut Ui, doc: &Document, rows: &[Row], look: &Look) -> Option<Ti
         .allow_scroll(false)
         .allow_boxed_zoom(false)
         .show_background(false)
-        .set_margin_fraction(vec2(0.01, 0.05))
+        .set_margin_fraction(vec2(0.01, 0.12))
         .include_y(0.0)
         .include_x(MIN_BARS)
         .custom_y_axes(vec![

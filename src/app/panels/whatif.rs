@@ -227,8 +227,14 @@ fn chart_ui(ui: &mut Ui, rates: &Rates, question: Question, look: &Look) {
         .allow_boxed_zoom(false)
         .show_background(false)
         .include_y(0.0)
-        .set_margin_fraction(vec2(0.01, 0.05))
-        .x_axis_label("workers")
+        .set_margin_fraction(vec2(0.01, 0.12))
+        .x_grid_spacer(egui_plot::uniform_grid_spacer(|_| [8.0, 4.0, 1.0]))
+        .custom_x_axes(vec![
+            AxisHints::new_x()
+                .label("workers")
+                .label_spacing(8.0..=14.0)
+                .formatter(|mark, _| format!("{:.0}", mark.value)),
+        ])
         .custom_y_axes(vec![
             AxisHints::new_y()
                 .label_spacing(10.0..=16.0)
