@@ -10,8 +10,8 @@ use stallscope::analysis::LayerClass;
 use stallscope::model::{LaneKind, Role, SpanId};
 use stallscope::time::TimeRange;
 use stallscope::view::{
-    DrawList, Hit, Item, LayoutInput, Links, Mark, MarkKind, Metrics, Options, Point, RowKind,
-    Scroll, Size, Target, Theme, Viewport, layout,
+    DrawList, Highlights, Hit, Item, LayoutInput, Links, Mark, MarkKind, Metrics, Options, Point,
+    RowKind, Scroll, Size, Target, Theme, Viewport, layout,
 };
 use timeline::{MS, Maker, STEP, Scene, training_loop};
 
@@ -23,7 +23,7 @@ struct Look<'a> {
     height: f32,
     hovered: Option<SpanId>,
     links: Option<&'a Links>,
-    hits: Option<&'a [SpanId]>,
+    hits: Option<&'a Highlights>,
     selected: Option<SpanId>,
 }
 
@@ -397,8 +397,11 @@ fn search_hits_keep_their_look_and_the_rest_fades() {
         .ids()
         .filter(|&id| scene.trace.span_name(id) == "read")
         .collect();
+    let lod = scene.rows.tree().lod();
+    let index = Highlights::new(&scene.trace, &scene.analysis, lod, hits.clone());
+    assert_eq!(index.ids(), hits);
     let mut look = Look::new(&scene, 900.0);
-    look.hits = Some(&hits);
+    look.hits = Some(&index);
     let list = look.draw(&scene);
     let marks = by_row(&list, MarkKind::Hit);
     let drawn: u32 = marks.values().flatten().map(|m| m.count).sum();

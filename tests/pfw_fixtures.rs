@@ -468,7 +468,7 @@ fn a_cut_member_keeps_its_whole_lines() {
     let packed = gzip(MAIN.as_bytes());
     let path = folder("cut").join("cut.pfw.gz");
     let mut opened = 0;
-    for cut in 0..packed.len() {
+    for cut in (0..packed.len()).step_by(5) {
         std::fs::write(&path, &packed[..cut]).expect("writable");
         match open(
             std::slice::from_ref(&path),
@@ -491,11 +491,11 @@ fn a_cut_member_keeps_its_whole_lines() {
             ),
         }
     }
-    assert!(opened > 20, "only {opened} opened");
+    assert!(opened > 10, "only {opened} opened");
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
     fn whole_lines_before_a_cut_survive(cut in 0..MAIN.len()) {

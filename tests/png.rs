@@ -3,7 +3,6 @@
 
 mod common;
 #[path = "common/timeline.rs"]
-#[expect(dead_code, reason = "each test file uses a part")]
 mod timeline;
 
 #[path = "common/raster.rs"]
@@ -316,4 +315,162 @@ fn the_window_can_be_drawn_by_the_same_rasteriser() {
     let inks: std::collections::BTreeSet<[u8; 4]> = a.pixels().map(|p| p.0).collect();
     assert!(inks.len() > 20, "only {} colours: no text", inks.len());
     assert!(a.pixels().all(|p| p.0[3] == 255), "holes in the picture");
+}
+
+/// Paints a draw list as the window does.
+fn painted(list: &stallscope::view::DrawList) -> image::RgbaImage {
+    let size = egui::Vec2::new(list.size.width, list.size.height);
+    let list = list.clone();
+    let mut harness = egui_kittest::Harness::builder()
+        .with_size(size)
+        .renderer(raster::CpuRenderer::default())
+        .build_ui(move |ui| {
+            let painter = ui.ctx().layer_painter(egui::LayerId::background());
+            stallscope::paint::paint(&list, &painter, egui::Pos2::ZERO);
+        });
+    harness.run();
+    harness.render().expect("draws")
+}
+
+#[test]
+fn selection_arrows_and_hits_are_painted() {
+    use stallscope::view::{
+        Highlights, LayoutInput, Links, Metrics, Options, OverviewInput, Scroll, Size, Theme,
+        Viewport, layout, overview,
+    };
+    let scene = training_loop(6);
+    let span = scene.span("backward", 2);
+    let links = Links::of(&scene.trace, &scene.analysis, span);
+    let reads: Vec<_> = (0..9).map(|n| scene.span("read", 20 + n)).collect();
+    let lod = scene.rows.tree().lod();
+    let hits = Highlights::new(&scene.trace, &scene.analysis, lod, reads);
+    for dark in [false, true] {
+        let theme = if dark { Theme::dark() } else { Theme::light() };
+        let mut view = Viewport::new(scene.trace.extent(), 1_168.0);
+        view.zoom_to(TimeRange::new(205 * MS, 345 * MS), 0.0);
+        let plain = LayoutInput {
+            trace: &scene.trace,
+            analysis: &scene.analysis,
+            rows: &scene.rows,
+            viewport: &view,
+            theme: &theme,
+            size: Size::new(1_400.0, 430.0),
+            metrics: Metrics::default(),
+            scroll: Scroll::default(),
+            selection: None,
+            selected: None,
+            hovered: None,
+            links: None,
+            hits: None,
+            options: Options::default(),
+        };
+        let base = painted(&layout(&plain));
+        let chosen = LayoutInput {
+            selection: Some(TimeRange::new(240 * MS, 310 * MS)),
+            selected: Some(span),
+            links: Some(&links),
+            ..plain
+        };
+        let marked = painted(&layout(&chosen));
+        let searched = painted(&layout(&LayoutInput {
+            selection: None,
+            selected: None,
+            links: None,
+            hits: Some(&hits),
+            ..chosen
+        }));
+        let strip = painted(&overview(&OverviewInput {
+            trace: &scene.trace,
+            analysis: &scene.analysis,
+            lod,
+            theme: &theme,
+            size: Size::new(1_168.0, 46.0),
+            view: &view,
+            hits: Some(&hits),
+        }));
+        let differing = |a: &image::RgbaImage| {
+            let pairs = a.pixels().zip(base.pixels());
+            pairs.filter(|(p, q)| p != q).count()
+        };
+        assert!(differing(&marked) > 50_000, "{}", differing(&marked));
+        assert!(differing(&searched) > 20_000, "{}", differing(&searched));
+        let mark = theme.hit.0;
+        assert!(strip.pixels().filter(|p| p.0 == mark).count() >= 9 * 40);
+        if let Some(dir) = std::env::var_os("STALLSCOPE_PICTURES") {
+            let dir = std::path::Path::new(&dir);
+            for (name, image) in [
+                ("marked", &marked),
+                ("searched", &searched),
+                ("strip", &strip),
+            ] {
+                let name = format!("{name}_{}.png", if dark { "dark" } else { "light" });
+                image.save(dir.join(name)).expect("writes");
+            }
+        }
+    }
+}
+
+#[test]
+fn many_gpus_have_low_bands() {
+    let mut m = Maker::new();
+    for rank in 0..8_u32 {
+        let main = m.process(100 + rank, Role::Main, rank);
+        let lane = m.thread(main, 100 + rank, "python", Role::Main);
+        let gpu = m.gpu(i64::from(rank), rank, &[7, 20]);
+        for i in 0..12_i64 {
+            let t = i * 100 * MS + i64::from(rank) * MS;
+            let wait = (20 + 5 * i64::from(rank)) * MS;
+            m.span(
+                lane,
+                "user_annotation",
+                "enumerate(DataLoader)#x.__next__",
+                t,
+                t + wait,
+            );
+            m.span(
+                lane,
+                "user_annotation",
+                "forward",
+                t + wait,
+                t + wait + 10 * MS,
+            );
+            m.span(
+                lane,
+                "user_annotation",
+                "backward",
+                t + wait + 10 * MS,
+                t + 99 * MS,
+            );
+            let call = m.span(
+                lane,
+                "cuda_runtime",
+                "cudaLaunchKernel",
+                t + wait,
+                t + wait + MS,
+            );
+            let op = m.span(gpu[0], "kernel", "sm90_gemm", t + wait + MS, t + 97 * MS);
+            m.b.link_launch(call, op);
+            m.span(
+                gpu[1],
+                "kernel",
+                "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+                t + 60 * MS,
+                t + 90 * MS,
+            );
+        }
+    }
+    let scene = Scene::new(m.b);
+    let o = PngOptions {
+        dark: true,
+        ..options(0, 1_200)
+    };
+    let picture = render_png(&scene.trace, &scene.analysis, &scene.rows, &o).expect("draws");
+    keep("ranks.png", &picture.png);
+    let band = PngOptions {
+        lanes: Lanes::Band,
+        ..o
+    };
+    let size = picture_size(&scene.trace, &scene.analysis, &scene.rows, &band).expect("a size");
+    // Title, ruler, steps, eight low bands, legend.
+    assert_eq!(size.height, 30 + 34 + 2 + 8 * 18 + 26);
 }

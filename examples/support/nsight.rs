@@ -212,7 +212,7 @@ impl Nsight {
         let read = self.string("read")?;
         let bytes = i64::try_from(READ_BYTES).unwrap_or(0);
         for item in &load.items {
-            self.range("dataloader worker item", who, item.at)?;
+            self.range("load_item", who, item.at)?;
             for &at in &item.reads {
                 self.put(OSRT, at, &[who, read, bytes])?;
             }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 
 use super::classify::{self, ArgSource, NoArgs};
-use super::core::{Core, find_gpus, gpu_keys};
+use super::core::{Core, find_gpus, gpu_keys, lane_rank_numbers};
 use super::lanes::LaneIndex;
 use super::launches::Launches;
 use super::layer_sets::LayerSets;
@@ -14,7 +14,7 @@ use super::layers::LayerId;
 use super::options::Options;
 use super::phases::Phases;
 use super::queues::Queue;
-use super::rank_sets::RankSets;
+use super::rank_sets::{IdleByPhase, RankSets};
 use super::rules::Rules;
 use super::syncs::{CallStarts, SyncBase};
 use super::{Analysis, gpus, loops, rank_sets, step_table, steps, tails};
@@ -131,6 +131,7 @@ impl Analysis {
         let (devices, lane_gpu) = find_gpus(&trace, &lanes);
         let launches = Launches::new(&trace, &layers, &lane_gpu);
         let core = Core {
+            ranks: lane_rank_numbers(&trace, &launches),
             trace,
             layers,
             roles,
@@ -199,15 +200,15 @@ impl Analysis {
             .collect();
         let idle_by_phase = (0..gpus.len())
             .map(|g| {
-                let own = ranks.iter().find(|r| r.gpu == Some(g));
-                let rank = own.or_else(|| ranks.first().filter(|_| !several))?;
-                let lane = rank.loop_lane?;
-                Some(rank_sets::idle_by_phase(&gpus[g], &phases[lane.index()]))
+                let own = ranks.iter().position(|r| r.gpu == Some(g));
+                let rank = own.or((!several).then_some(0))?;
+                ranks.get(rank)?.loop_lane?;
+                Some(IdleByPhase::new(&gpus[g], rank, &rank_sets[rank]))
             })
             .collect();
         watch.reached(900)?;
         let (sets, tails) = rayon::join(
-            || LayerSets::new(&core, &ranks, &gpus),
+            || LayerSets::new(&core, &ranks, &gpus, &gpu_sets),
             || tails::tails(&core, options.lag_flag),
         );
         for index in &mut core.lanes {

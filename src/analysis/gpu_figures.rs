@@ -1,11 +1,10 @@
 //! Figures of one GPU in a window: busy, idle, record, partition, exposed communication and copies, gaps.
 
-use std::collections::BTreeMap;
-
 use super::Analysis;
 use super::gpus::GapCause;
 use super::intervals::Union;
 use super::layers::LayerId;
+use super::overlap::Overlap;
 use super::stats::ratio;
 use crate::model::SpanId;
 use crate::time::TimeRange;
@@ -135,10 +134,13 @@ impl Analysis {
             exposed_memcpy: partition.memcpy,
             memcpy_in_compute: m(&sets.memcpy_in_compute),
             exposed_h2d: m(&sets.h2d_exposed),
-            by_cause: std::array::from_fn(|i| m(&sets.by_cause[i])),
-            idle_by_phase: self.idle_by_phase[gpu]
-                .as_ref()
-                .map(|by| split_by_phase(by, idle, window)),
+            by_cause: sets.causes.measure_in(&g.idle, window),
+            idle_by_phase: self.idle_by_phase[gpu].as_ref().map(|by| {
+                let phases = &self.rank_sets[by.rank].phases;
+                let time =
+                    |(l, o): &(LayerId, Overlap)| (*l, o.measure_in(&phases[l], &g.idle, window));
+                split_by_phase(by.overlaps.iter().map(time), idle)
+            }),
         }
     }
 
@@ -179,7 +181,7 @@ impl Analysis {
             .enumerate()
             .map(move |(i, &range)| Gap {
                 range,
-                cause: causes[first + i],
+                cause: causes.of(first + i),
                 index: first + i,
             })
     }
@@ -197,19 +199,17 @@ impl Analysis {
     }
 }
 
-/// Measures a partition by phase in a window; the rest of `total` has none.
+/// Time by phase, of those that occur; the rest of `total` has none.
 pub(super) fn split_by_phase(
-    by: &BTreeMap<LayerId, Union>,
+    by: impl Iterator<Item = (LayerId, i64)>,
     total: i64,
-    window: TimeRange,
 ) -> Vec<(Option<LayerId>, i64)> {
     let mut rest = total;
     let mut out = Vec::new();
-    for (layer, union) in by {
-        let time = union.measure_in(window);
+    for (layer, time) in by {
         rest -= time;
         if time > 0 {
-            out.push((Some(*layer), time));
+            out.push((Some(layer), time));
         }
     }
     if rest > 0 {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::core::Core;
-use super::intervals::Union;
+use super::intervals::{Union, merge};
 use super::layers::LayerId;
 use crate::model::{DeviceId, LaneId, SpanId};
 use crate::time::TimeRange;
@@ -66,10 +66,74 @@ pub(super) struct GpuSets {
     pub memset_only: Union,
     pub h2d_exposed: Union,
     pub memcpy_in_compute: Union,
-    /// Causes of the parts of `idle`, in order.
-    pub causes: Vec<GapCause>,
-    /// Idle time by cause, in the order of [`GapCause::ALL`].
-    pub by_cause: [Union; 4],
+    pub causes: Causes,
+}
+
+/// Parts per prefix sum of [`Causes`].
+const BLOCK: usize = 64;
+
+/// Causes of the parts of a GPU's `idle`, with sampled prefix sums.
+#[derive(Debug, Default)]
+pub(super) struct Causes {
+    of: Vec<GapCause>,
+    /// Per block: idle time before it by cause, in the order of [`GapCause::ALL`].
+    before: Vec<[i64; 4]>,
+}
+
+impl Causes {
+    fn new(idle: &Union, of: Vec<GapCause>) -> Self {
+        let mut sum = [0; 4];
+        let mut before = Vec::with_capacity(of.len().div_ceil(BLOCK));
+        for (i, (part, cause)) in idle.parts().iter().zip(&of).enumerate() {
+            if i.is_multiple_of(BLOCK) {
+                before.push(sum);
+            }
+            sum[*cause as usize] += part.len();
+        }
+        Self { of, before }
+    }
+
+    /// The cause of a part of `idle`.
+    pub fn of(&self, part: usize) -> GapCause {
+        self.of[part]
+    }
+
+    /// Idle time in a window by cause, in the order of [`GapCause::ALL`], ns.
+    pub fn measure_in(&self, idle: &Union, window: TimeRange) -> [i64; 4] {
+        if window.is_empty() {
+            return [0; 4];
+        }
+        let until = |t: i64| {
+            let parts = idle.parts();
+            let n = parts.partition_point(|p| p.start <= t);
+            let mut sum = [0; 4];
+            if n > 0 {
+                let block = (n - 1) / BLOCK;
+                sum = self.before[block];
+                for i in block * BLOCK..n {
+                    sum[self.of[i] as usize] += parts[i].end.min(t) - parts[i].start;
+                }
+            }
+            sum
+        };
+        let (a, b) = (until(window.start), until(window.end));
+        std::array::from_fn(|i| b[i] - a[i])
+    }
+
+    /// The parts of a subset of `idle` by cause, in the order of [`GapCause::ALL`].
+    pub fn split(&self, idle: &Union, subset: &Union) -> [Union; 4] {
+        GapCause::ALL.map(|cause| {
+            let parts = subset.parts().iter().copied().filter(|p| {
+                let i = idle.parts().partition_point(|g| g.start <= p.start);
+                i > 0 && self.of[i - 1] == cause
+            });
+            Union::from_sorted(parts)
+        })
+    }
+
+    pub fn heap_bytes(&self) -> usize {
+        self.of.capacity() + self.before.capacity() * 32
+    }
 }
 
 impl GpuSets {
@@ -80,17 +144,13 @@ impl GpuSets {
 
 /// The union of several unions.
 pub(super) fn unite_all<'a>(unions: impl Iterator<Item = &'a Union>) -> Union {
-    let mut parts: Vec<TimeRange> = Vec::new();
-    let mut n = 0;
-    for union in unions.filter(|u| !u.is_empty()) {
-        n += 1;
-        parts.extend_from_slice(union.parts());
+    let filled: Vec<&Union> = unions.filter(|u| !u.is_empty()).collect();
+    match filled[..] {
+        [] => Union::empty(),
+        [one] => one.clone(),
+        [a, b] => a.unite(b),
+        _ => Union::from_sorted(merge(filled.iter().map(|u| u.parts()).collect())),
     }
-    if n > 1 {
-        // Stable: it finds the sorted runs.
-        parts.sort();
-    }
-    Union::from_sorted(parts)
 }
 
 /// Unions, record, classes and gap causes of one GPU.
@@ -132,11 +192,7 @@ pub(super) fn build(core: &Core, gpu: usize, key: String, kernel_gap: i64) -> (G
             )
         },
     );
-    let causes = causes(core, &lanes, &busy, &idle, kernel_gap);
-    let by_cause = GapCause::ALL.map(|cause| {
-        let parts = idle.parts().iter().zip(&causes);
-        Union::from_sorted(parts.filter(|(_, c)| **c == cause).map(|(p, _)| *p))
-    });
+    let causes = Causes::new(&idle, causes(core, &lanes, &busy, &idle, kernel_gap));
     let sets = GpuSets {
         memcpy_in_compute: memcpy.intersect(compute),
         memcpy,
@@ -145,7 +201,6 @@ pub(super) fn build(core: &Core, gpu: usize, key: String, kernel_gap: i64) -> (G
         memset_only,
         h2d_exposed,
         causes,
-        by_cause,
         classes,
     };
     let gpu = Gpu {

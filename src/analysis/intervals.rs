@@ -3,7 +3,7 @@
 use crate::time::TimeRange;
 
 /// From this ratio of sizes on, an intersection searches instead of merging.
-const SKEW: usize = 16;
+pub(super) const SKEW: usize = 128;
 
 /// A set of nanoseconds as sorted, disjoint, non-touching, non-empty intervals. 24 bytes per interval.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -201,18 +201,7 @@ impl Union {
     /// What is in either.
     #[must_use]
     pub fn unite(&self, other: &Self) -> Self {
-        let (a, b) = (&self.parts, &other.parts);
-        let mut merged = Vec::with_capacity(a.len() + b.len());
-        let (mut i, mut j) = (0, 0);
-        while i < a.len() || j < b.len() {
-            if j == b.len() || (i < a.len() && a[i].start <= b[j].start) {
-                merged.push(a[i]);
-                i += 1;
-            } else {
-                merged.push(b[j]);
-                j += 1;
-            }
-        }
+        let merged = merge_two(&self.parts, &other.parts);
         Self::from_sorted(merged)
     }
 
@@ -259,4 +248,43 @@ impl UnionBuilder {
     pub fn finish(self) -> Union {
         Union::from_parts(self.parts)
     }
+}
+
+/// Intervals of several sorted lists, sorted by start.
+pub(super) fn merge(mut lists: Vec<&[TimeRange]>) -> Vec<TimeRange> {
+    lists.retain(|l| !l.is_empty());
+    let mut merged: Vec<Vec<TimeRange>> = lists
+        .chunks(2)
+        .map(|pair| match pair {
+            [a, b] => merge_two(a, b),
+            rest => rest.concat(),
+        })
+        .collect();
+    while merged.len() > 1 {
+        merged = merged
+            .chunks(2)
+            .map(|pair| match pair {
+                [a, b] => merge_two(a, b),
+                rest => rest.concat(),
+            })
+            .collect();
+    }
+    merged.pop().unwrap_or_default()
+}
+
+fn merge_two(a: &[TimeRange], b: &[TimeRange]) -> Vec<TimeRange> {
+    let mut out = Vec::with_capacity(a.len() + b.len());
+    let (mut i, mut j) = (0, 0);
+    while i < a.len() && j < b.len() {
+        if a[i].start <= b[j].start {
+            out.push(a[i]);
+            i += 1;
+        } else {
+            out.push(b[j]);
+            j += 1;
+        }
+    }
+    out.extend_from_slice(&a[i..]);
+    out.extend_from_slice(&b[j..]);
+    out
 }

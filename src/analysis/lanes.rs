@@ -91,11 +91,45 @@ pub struct Started {
     pub whole: i64,
 }
 
+/// Spans that count as a lane's own work.
+pub(super) fn is_leaf(layer: LayerId) -> bool {
+    !matches!(
+        layer,
+        LayerId::GPU_ANNOTATION | LayerId::GPU_SYNC | LayerId::RECORDER
+    )
+}
+
+/// The length of a union while it is swept by start.
+#[derive(Clone, Copy)]
+struct Cover {
+    length: i64,
+    reach: i64,
+}
+
+impl Default for Cover {
+    fn default() -> Self {
+        Self {
+            length: 0,
+            reach: i64::MIN,
+        }
+    }
+}
+
+impl Cover {
+    fn add(&mut self, range: TimeRange) {
+        let start = range.start.max(self.reach);
+        if range.end > start {
+            self.length += range.end - start;
+            self.reach = range.end;
+        }
+    }
+}
+
 /// What one sweep over a lane finds.
 #[derive(Debug, Default)]
 pub(super) struct LaneIndex {
-    /// Any span that counts for the lane (GPU lanes: without annotations and syncs).
-    pub busy: Union,
+    /// Per block: union of the spans before it (GPU lanes: without annotations and syncs), and how far they reach.
+    busy: Vec<(i64, i64)>,
     /// Layers that occur, ascending.
     pub layers: Vec<LayerId>,
     /// Their unions, parallel to `layers`.
@@ -137,16 +171,12 @@ impl LaneIndex {
         let mut ends = Vec::with_capacity(blocks);
         let (mut count, mut whole) = (vec![0_u32; width], vec![0_i64; width]);
         let mut unions = vec![UnionBuilder::default(); width];
-        let mut busy = UnionBuilder::default();
-        let leaf = |layer: LayerId| {
-            !matches!(
-                layer,
-                LayerId::GPU_ANNOTATION | LayerId::GPU_SYNC | LayerId::RECORDER
-            )
-        };
+        let mut busy = Vec::with_capacity(blocks);
+        let mut cover = Cover::default();
         for block in 0..blocks {
             counts.extend_from_slice(&count);
             wholes.extend_from_slice(&whole);
+            busy.push((cover.length, cover.reach));
             let end = of.len().min((block + 1) * BLOCK);
             let mut latest = i64::MIN;
             for i in block * BLOCK..end {
@@ -159,14 +189,14 @@ impl LaneIndex {
                 whole[p] = whole[p].saturating_add(durs[i]);
                 latest = latest.max(range.end);
                 unions[p].push(range);
-                if leaf(of[i]) {
-                    busy.push(range);
+                if is_leaf(of[i]) {
+                    cover.add(range);
                 }
             }
             ends.push(latest);
         }
         Self {
-            busy: busy.finish(),
+            busy,
             layers,
             unions: unions.into_iter().map(|u| Arc::new(u.finish())).collect(),
             place,
@@ -174,6 +204,32 @@ impl LaneIndex {
             wholes,
             ends: MaxTree::new(&ends),
         }
+    }
+
+    /// Union of the lane's spans inside a window, ns.
+    pub fn busy_in(&self, lane: &Lane<'_>, window: TimeRange) -> i64 {
+        if window.is_empty() {
+            return 0;
+        }
+        self.busy_before(lane, window.end) - self.busy_before(lane, window.start)
+    }
+
+    /// Union of the lane's spans, ns.
+    pub fn busy(&self, lane: &Lane<'_>) -> i64 {
+        self.busy_before(lane, i64::MAX)
+    }
+
+    fn busy_before(&self, lane: &Lane<'_>, t: i64) -> i64 {
+        let n = lane.starts.partition_point(|&s| s < t);
+        let Some(block) = n.checked_sub(1).map(|last| last / BLOCK) else {
+            return 0;
+        };
+        let (length, reach) = self.busy[block];
+        let mut cover = Cover { length, reach };
+        for i in (block * BLOCK..n).filter(|&i| is_leaf(lane.of[i])) {
+            cover.add(lane.range(i));
+        }
+        cover.length - cover.reach.saturating_sub(t).max(0)
     }
 
     pub fn union(&self, layer: LayerId) -> Option<&Arc<Union>> {
@@ -230,6 +286,7 @@ impl LaneIndex {
             + self.wholes.capacity() * 8
             + self.ends.heap_bytes()
             + self.place.capacity() * 2
+            + self.busy.capacity() * 16
     }
 
     /// Frees the unions that are not needed per lane.

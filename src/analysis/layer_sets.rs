@@ -6,10 +6,11 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::core::Core;
-use super::gpus::{Gpu, unite_all};
+use super::gpus::{Gpu, GpuSets, unite_all};
 use super::intervals::Union;
 use super::layers::LayerId;
 use super::loops::Rank;
+use super::overlap::{Joint, Overlap};
 use crate::model::{LaneId, ProcessId};
 
 /// Who does the work of a layer: processes on the CPU, devices on the GPU.
@@ -29,11 +30,12 @@ pub(super) struct Owned {
     pub sets: BTreeMap<LayerId, Arc<Union>>,
 }
 
-/// A layer in a scope: when any owner is in it, and of that while the rank's GPU is idle.
+/// A layer in a scope: when any owner is in it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wall {
-    pub wall: Arc<Union>,
-    pub exposed: Arc<Union>,
+    pub wall: Joint,
+    /// Of it while the rank's GPU is idle; in the scope of all, summed over ranks by the caller.
+    pub exposed: Option<(Arc<Union>, Overlap)>,
 }
 
 type Walls = BTreeMap<LayerId, Wall>;
@@ -43,31 +45,24 @@ type Walls = BTreeMap<LayerId, Wall>;
 pub(super) struct LayerSets {
     pub owners: Vec<Owned>,
     pub ranks: Vec<Walls>,
-    pub all: Walls,
+    pub all: BTreeMap<LayerId, Joint>,
     /// Index in the ranks, by lane.
     pub lane_rank: Vec<Option<usize>>,
 }
 
 impl LayerSets {
-    pub fn new(core: &Core, ranks: &[Rank], gpus: &[Gpu]) -> Self {
+    pub fn new(core: &Core, ranks: &[Rank], gpus: &[Gpu], gpu_sets: &[GpuSets]) -> Self {
         let lane_rank = lane_ranks(core, ranks);
-        let owners = owners(core, &lane_rank);
+        let owners = owners(core, &lane_rank, gpu_sets);
         let walls = |rank: usize| {
             let idle = ranks[rank].gpu.map(|g| &gpus[g].idle);
             walls(owners.iter().filter(|o| o.rank == Some(rank)), idle)
         };
         let by_rank: Vec<Walls> = (0..ranks.len()).into_par_iter().map(walls).collect();
-        let lone = ranks.len() == 1 && owners.iter().all(|o| o.rank == Some(0));
-        let all = if lone {
-            by_rank[0].clone()
-        } else {
-            let mut all = self::walls(owners.iter(), None);
-            for (layer, wall) in &mut all {
-                let parts = by_rank.iter().filter_map(|w| w.get(layer));
-                wall.exposed = join(parts.map(|w| &w.exposed));
-            }
-            all
-        };
+        let all = by_layer(owners.iter()).into_par_iter();
+        let all = all
+            .map(|(layer, unions)| (layer, Joint::new(unions)))
+            .collect();
         Self {
             owners,
             ranks: by_rank,
@@ -76,18 +71,23 @@ impl LayerSets {
         }
     }
 
-    /// Bytes of all distinct unions, and their number of intervals.
+    /// Adds all distinct unions: bytes and intervals by address.
     pub fn measure_memory(&self, seen: &mut BTreeMap<usize, (usize, usize)>) {
         let owned = self.owners.iter().flat_map(|o| o.sets.values());
-        let walls = self
-            .ranks
-            .iter()
-            .chain([&self.all])
-            .flat_map(|w| w.values());
-        for union in owned.chain(walls.flat_map(|w| [&w.wall, &w.exposed])) {
+        let walls = self.ranks.iter().flat_map(|w| w.values());
+        let exposed = walls.filter_map(|w| w.exposed.as_ref().map(|e| &e.0));
+        for union in owned.chain(exposed) {
             let at = Arc::as_ptr(union).addr();
             seen.insert(at, (union.heap_bytes(), union.parts().len()));
         }
+    }
+
+    /// Bytes of samples and prefix sums.
+    pub fn samples_bytes(&self) -> usize {
+        let walls = self.ranks.iter().flat_map(|w| w.values());
+        let walls =
+            walls.map(|w| w.wall.heap_bytes() + w.exposed.as_ref().map_or(0, |e| e.1.heap_bytes()));
+        walls.chain(self.all.values().map(Joint::heap_bytes)).sum()
     }
 }
 
@@ -112,12 +112,12 @@ fn lane_ranks(core: &Core, ranks: &[Rank]) -> Vec<Option<usize>> {
         let device = trace.lane_device(lane);
         let gpu = device.and_then(|d| core.devices.iter().position(|&x| x == d));
         let by_gpu = gpu.and_then(|g| ranks.iter().position(|r| r.gpu == Some(g)));
-        by_gpu.or_else(|| number(trace.lane(lane).rank))
+        by_gpu.or_else(|| number(core.rank(lane)))
     };
     trace.lane_ids().map(of).collect()
 }
 
-fn owners(core: &Core, lane_rank: &[Option<usize>]) -> Vec<Owned> {
+fn owners(core: &Core, lane_rank: &[Option<usize>], gpu_sets: &[GpuSets]) -> Vec<Owned> {
     let mut lanes: BTreeMap<(Owner, Option<usize>), Vec<LaneId>> = BTreeMap::new();
     for lane in core.trace.lane_ids() {
         let owner = match core.lane_gpu[lane.index()] {
@@ -142,7 +142,12 @@ fn owners(core: &Core, lane_rank: &[Option<usize>]) -> Vec<Owned> {
             .collect();
         let sets = by
             .into_par_iter()
-            .map(|(layer, unions)| (layer, join(unions.into_iter())))
+            .map(|(layer, unions)| match owner {
+                Owner::Gpu(g) if layer.is_operation() => {
+                    (layer, Arc::clone(gpu_sets[*g].class(layer)))
+                }
+                _ => (layer, join(unions.into_iter())),
+            })
             .collect();
         Owned {
             owner: *owner,
@@ -153,21 +158,32 @@ fn owners(core: &Core, lane_rank: &[Option<usize>]) -> Vec<Owned> {
     lanes.par_iter().map(owned).collect()
 }
 
-fn walls<'a>(owners: impl Iterator<Item = &'a Owned>, idle: Option<&Union>) -> Walls {
-    let mut by: BTreeMap<LayerId, Vec<&Arc<Union>>> = BTreeMap::new();
+fn by_layer<'a>(owners: impl Iterator<Item = &'a Owned>) -> BTreeMap<LayerId, Vec<Arc<Union>>> {
+    let mut by: BTreeMap<LayerId, Vec<Arc<Union>>> = BTreeMap::new();
     for owner in owners {
         for (&layer, union) in &owner.sets {
-            by.entry(layer).or_default().push(union);
+            let list = by.entry(layer).or_default();
+            if !union.is_empty() {
+                list.push(Arc::clone(union));
+            }
         }
     }
-    let wall = |(layer, unions): (LayerId, Vec<&Arc<Union>>)| {
-        let wall = join(unions.into_iter());
+    by
+}
+
+fn walls<'a>(owners: impl Iterator<Item = &'a Owned>, idle: Option<&Union>) -> Walls {
+    let wall = |(layer, unions): (LayerId, Vec<Arc<Union>>)| {
         // GPU work is never exposed to the idle time of its own GPU.
-        let exposed = match idle.filter(|_| !layer.is_operation()) {
-            Some(idle) => Arc::new(wall.intersect(idle)),
-            None => Arc::default(),
-        };
+        let exposed = idle.filter(|_| !layer.is_operation()).map(|idle| {
+            let joined = join(unions.iter());
+            let overlap = Overlap::new(&joined, idle);
+            (joined, overlap)
+        });
+        let wall = Joint::new(match &exposed {
+            Some((joined, _)) => vec![Arc::clone(joined)],
+            None => unions,
+        });
         (layer, Wall { wall, exposed })
     };
-    by.into_par_iter().map(wall).collect()
+    by_layer(owners).into_par_iter().map(wall).collect()
 }

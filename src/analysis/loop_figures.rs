@@ -2,6 +2,7 @@
 
 use super::Analysis;
 use super::gpu_figures::split_by_phase;
+use super::lanes::is_leaf;
 use super::layers::LayerId;
 use super::stats::ratio;
 use crate::model::{LaneId, SpanId};
@@ -58,7 +59,10 @@ impl Analysis {
             wait_hidden: r.wait_hidden.measure_in(window),
             wait_unrecorded: r.wait_unrecorded.measure_in(window),
             in_sync: sets.sync.measure_in(window),
-            phases: split_by_phase(&sets.phases, window.len(), window),
+            phases: split_by_phase(
+                sets.phases.iter().map(|(l, u)| (*l, u.measure_in(window))),
+                window.len(),
+            ),
             compute_share: ratio(sets.compute.measure_in(window), window.len()),
         })
     }
@@ -68,30 +72,18 @@ impl Analysis {
     pub fn lane_figures(&self, lane: LaneId, window: TimeRange) -> LaneFigures {
         let index = self.core.index(lane);
         let columns = self.core.columns(lane);
-        let leaf = |l: LayerId| {
-            !matches!(
-                l,
-                LayerId::GPU_ANNOTATION | LayerId::GPU_SYNC | LayerId::RECORDER
-            )
-        };
-        let started = self.core.started(lane, window, leaf).count;
+        let started = self.core.started(lane, window, is_leaf).count;
         let mut open = 0;
         if !window.is_empty() {
             index.open_at(&columns, window.start, |i| {
-                open += u64::from(leaf(columns.of[i]))
+                open += u64::from(is_leaf(columns.of[i]))
             });
         }
         LaneFigures {
-            busy: index.busy.measure_in(window),
+            busy: index.busy_in(&columns, window),
             started,
             touching: started + open,
         }
-    }
-
-    /// All ns in which a lane is busy.
-    #[must_use]
-    pub fn lane_busy(&self, lane: LaneId) -> &super::Union {
-        &self.core.index(lane).busy
     }
 
     /// The innermost phase of a lane at an instant.

@@ -61,7 +61,7 @@ pub struct Wait {
 /// Numbers of the ranks: those of CPU lanes of main processes; 0 without any.
 pub(super) fn rank_numbers(core: &Core) -> Vec<u32> {
     let main = core.cpu_lanes().filter(|&l| is_loop_candidate(core, l));
-    let mut ranks: Vec<u32> = main.map(|l| core.trace.lane(l).rank).collect();
+    let mut ranks: Vec<u32> = main.map(|l| core.rank(l)).collect();
     ranks.sort_unstable();
     ranks.dedup();
     if ranks.is_empty() {
@@ -75,15 +75,17 @@ fn is_loop_candidate(core: &Core, lane: LaneId) -> bool {
     core.roles[lane.index()] == Role::Main && !matches!(kind, LaneKind::Async | LaneKind::Recorder)
 }
 
+/// Fetch time, steps, phases, launches, recorded time.
+type LoopKey = (i64, u64, u64, usize, i64);
+
 /// The lane of a rank's training loop: most fetch time, then most step spans, then most phase spans that are not the
 /// autograd engine's own, then most launches, then most recorded time.
 pub(super) fn loop_lane(core: &Core, rank: u32, chosen: &[LaneId]) -> Option<LaneId> {
-    let lanes = core.trace.lanes();
-    let of_rank = |l: &LaneId| lanes.get(l.index()).is_some_and(|x| x.rank == rank);
+    let of_rank = |l: &LaneId| core.ranks.get(l.index()) == Some(&rank);
     if let Some(&lane) = chosen.iter().find(|l| of_rank(l)) {
         return Some(lane);
     }
-    let mut best: Option<((i64, u64, u64, usize, i64), LaneId)> = None;
+    let mut best: Option<(LoopKey, LaneId)> = None;
     let all = TimeRange {
         start: i64::MIN,
         end: i64::MAX,
@@ -97,7 +99,7 @@ pub(super) fn loop_lane(core: &Core, rank: u32, chosen: &[LaneId]) -> Option<Lan
             core.started(lane, all, |l| l == LayerId::STEP).count,
             phases - engine_spans(core, lane),
             core.launches.count(lane),
-            index.busy.measure(),
+            index.busy(&core.columns(lane)),
         );
         if best.is_none_or(|(b, _)| key > b) {
             best = Some((key, lane));
@@ -126,7 +128,7 @@ fn engine_spans(core: &Core, lane: LaneId) -> u64 {
 pub(super) fn primary_gpu(core: &Core, rank: u32, ranks: usize) -> Option<usize> {
     let mut counts = vec![0_usize; core.devices.len()];
     for track in &core.launches.tracks {
-        if core.trace.lane(track.lane).rank == rank {
+        if core.rank(track.lane) == rank {
             counts[track.gpu] += track.links.len();
         }
     }

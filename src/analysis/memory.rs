@@ -70,7 +70,16 @@ impl Analysis {
             + self
                 .gpu_sets
                 .iter()
-                .map(|s| s.causes.capacity())
+                .map(|s| s.causes.heap_bytes())
+                .sum::<usize>()
+            + self.loader_bytes()
+            + self.sets.samples_bytes()
+            + self
+                .idle_by_phase
+                .iter()
+                .flatten()
+                .flat_map(|by| &by.overlaps)
+                .map(|(_, o)| o.heap_bytes())
                 .sum::<usize>()
             + self.waits.capacity() * size_of::<super::Wait>()
             + self.tails.capacity() * size_of::<super::Tail>()
@@ -82,11 +91,22 @@ impl Analysis {
         memory
     }
 
+    fn loader_bytes(&self) -> usize {
+        let of = |s: &super::rank_sets::RankSets| {
+            let loaders = s
+                .loaders
+                .iter()
+                .flat_map(|l| [&l.hidden, &l.exposed, &l.during_wait]);
+            loaders
+                .chain([&s.any_load_hidden])
+                .map(super::overlap::Overlap::heap_bytes)
+                .sum::<usize>()
+        };
+        self.rank_sets.iter().map(of).sum()
+    }
+
     /// Unions that nothing shares.
     fn own_unions(&self, count: &mut dyn FnMut(&Union)) {
-        for lane in &self.core.lanes {
-            count(&lane.busy);
-        }
         for (gpu, s) in self.gpus.iter().zip(&self.gpu_sets) {
             count(&gpu.busy);
             count(&gpu.idle);
@@ -98,10 +118,7 @@ impl Analysis {
                 &s.h2d_exposed,
                 &s.memcpy_in_compute,
             ];
-            parts.into_iter().chain(&s.by_cause).for_each(&mut *count);
-        }
-        for by in self.idle_by_phase.iter().flatten() {
-            by.values().for_each(&mut *count);
+            parts.into_iter().for_each(&mut *count);
         }
         for (rank, s) in self.ranks.iter().zip(&self.rank_sets) {
             let waits = [
@@ -110,26 +127,13 @@ impl Analysis {
                 &rank.wait_hidden,
                 &rank.wait_unrecorded,
             ];
-            let own = [
-                &s.compute,
-                &s.sync,
-                &s.bubble,
-                &s.host_idle,
-                &s.other_idle,
-                &s.unknown_idle,
-                &s.any_load,
-                &s.any_load_hidden,
-            ];
+            let own = [&s.compute, &s.sync, &s.bubble, &s.any_load];
             waits
                 .into_iter()
                 .chain(own)
                 .chain(s.phases.values())
                 .for_each(&mut *count);
-            for l in &s.loaders {
-                [&l.load, &l.hidden, &l.exposed, &l.during_wait]
-                    .into_iter()
-                    .for_each(&mut *count);
-            }
+            s.loaders.iter().map(|l| &l.load).for_each(&mut *count);
         }
     }
 }

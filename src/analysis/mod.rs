@@ -3,7 +3,6 @@
 //! Owns intervals, layer rules, every figure and the verdicts. Knows no file format and no pixel, does no input or
 //! output, and is deterministic: equal traces and options give equal figures.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::model::{LaneId, Role, SpanId, Trace};
@@ -12,8 +11,10 @@ mod bag;
 mod build;
 mod classify;
 mod core;
+mod evidence;
 mod gpu_figures;
 mod gpus;
+mod insight;
 mod intervals;
 mod lanes;
 mod launches;
@@ -23,6 +24,7 @@ mod loop_figures;
 mod loops;
 mod memory;
 mod options;
+mod overlap;
 mod phases;
 mod queues;
 mod rank_sets;
@@ -47,6 +49,7 @@ pub use build::{Cancelled, OnProgress};
 pub use classify::{ArgSource, NoArgs, lane_roles};
 pub use gpu_figures::{Gap, GpuFigures, Partition};
 pub use gpus::{GapCause, Gpu};
+pub use insight::{InferredPasses, LoadingDuring, QUEUE_FULL};
 pub use intervals::Union;
 pub use lanes::Started;
 pub use launches::Launched;
@@ -83,7 +86,7 @@ pub struct Analysis {
     gpus: Vec<Gpu>,
     gpu_sets: Vec<gpus::GpuSets>,
     /// Idle time by phase of the loop, for GPUs of a rank.
-    idle_by_phase: Vec<Option<BTreeMap<LayerId, Union>>>,
+    idle_by_phase: Vec<Option<rank_sets::IdleByPhase>>,
     /// By lane.
     phases: Vec<phases::Phases>,
     call_starts: Vec<syncs::CallStarts>,
@@ -116,6 +119,11 @@ impl Analysis {
     #[must_use]
     pub fn role(&self, lane: LaneId) -> Role {
         self.core.roles[lane.index()]
+    }
+    /// The rank of a lane: the file's, or for several training processes of one Nsight export one of its own.
+    #[must_use]
+    pub fn lane_rank(&self, lane: LaneId) -> u32 {
+        self.core.rank(lane)
     }
     /// Whether an autograd engine runs on a lane.
     #[must_use]

@@ -9,7 +9,7 @@ use super::gpus::{Gpu, GpuSets, unite_all};
 use super::intervals::Union;
 use super::layers::LayerId;
 use super::loops::Rank;
-use super::phases::Phases;
+use super::overlap::Overlap;
 use super::syncs::SyncBase;
 use crate::model::{LaneId, ProcessId};
 use crate::time::TimeRange;
@@ -20,9 +20,10 @@ pub(super) struct Loader {
     pub process: Option<ProcessId>,
     pub lanes: Vec<LaneId>,
     pub load: Union,
-    pub hidden: Union,
-    pub exposed: Union,
-    pub during_wait: Union,
+    /// With the GPU's busy time, its idle time, the loop's waits.
+    pub hidden: Overlap,
+    pub exposed: Overlap,
+    pub during_wait: Overlap,
 }
 
 /// Sets of one rank.
@@ -36,13 +37,11 @@ pub(super) struct RankSets {
     pub sync: Union,
     /// Idle after synchronising calls of the loop, without waits for data.
     pub bubble: Union,
-    /// Idle by cause (host, other, unknown), without waits and bubbles.
-    pub host_idle: Union,
-    pub other_idle: Union,
-    pub unknown_idle: Union,
+    /// Idle time in waits and bubbles, by the cause of its gap: what verdicts on causes leave out.
+    pub excused: [Union; 4],
     pub loaders: Vec<Loader>,
     pub any_load: Union,
-    pub any_load_hidden: Union,
+    pub any_load_hidden: Overlap,
 }
 
 /// Builds the sets of one rank.
@@ -103,9 +102,8 @@ fn bubbles(
     let ranges: Vec<TimeRange> = calls.par_iter().filter_map(after).collect();
     let idle = &base.gpus[gpu].idle;
     sets.bubble = Union::new(ranges).intersect(idle).subtract(&rank.wait);
-    let rest = |cause: &Union| cause.subtract(&rank.wait).subtract(&sets.bubble);
-    let [host, _, other, unknown] = &gpu_sets.by_cause;
-    (sets.host_idle, sets.other_idle, sets.unknown_idle) = (rest(host), rest(other), rest(unknown));
+    let excused = rank.wait_exposed.unite(&sets.bubble);
+    sets.excused = gpu_sets.causes.split(idle, &excused);
 }
 
 /// Processes with loading work. With several ranks, a rank has its own, where the loaders' ranks are known at all.
@@ -115,7 +113,7 @@ fn loaders(core: &Core, rank: &Rank, several: bool, gpu: Option<&Gpu>, sets: &mu
         .cpu_lanes()
         .filter(|&l| core.index(l).layers.contains(&LayerId::LOAD))
         .collect();
-    let number = |l: &LaneId| core.trace.lane(*l).rank;
+    let number = |l: &LaneId| core.rank(*l);
     let known = several && lanes.iter().any(|l| number(l) != number(&lanes[0]));
     for lane in lanes
         .into_iter()
@@ -133,21 +131,32 @@ fn loaders(core: &Core, rank: &Rank, several: bool, gpu: Option<&Gpu>, sets: &mu
         sets.loaders.push(Loader {
             process,
             lanes,
-            hidden: load.intersect(busy),
-            exposed: load.intersect(idle),
-            during_wait: load.intersect(&rank.wait),
+            hidden: Overlap::new(&load, busy),
+            exposed: Overlap::new(&load, idle),
+            during_wait: Overlap::new(&load, &rank.wait),
             load,
         });
     }
     sets.any_load = unite_all(sets.loaders.iter().map(|l| &l.load));
-    sets.any_load_hidden = sets.any_load.intersect(busy);
+    sets.any_load_hidden = Overlap::new(&sets.any_load, busy);
 }
 
-/// Idle time of a GPU by the phase of its loop's thread.
-pub(super) fn idle_by_phase(gpu: &Gpu, phases: &Phases) -> BTreeMap<LayerId, Union> {
-    let unions = phases.unions().into_iter();
-    unions
-        .map(|(layer, union)| (layer, union.intersect(&gpu.idle)))
-        .filter(|(_, u)| !u.is_empty())
-        .collect()
+/// Idle time of a GPU by the phase of the loop's thread of a rank.
+#[derive(Debug)]
+pub(super) struct IdleByPhase {
+    /// Index in the ranks.
+    pub rank: usize,
+    pub overlaps: Vec<(LayerId, Overlap)>,
+}
+
+impl IdleByPhase {
+    pub fn new(gpu: &Gpu, rank: usize, sets: &RankSets) -> Self {
+        let phases = sets.phases.iter();
+        Self {
+            rank,
+            overlaps: phases
+                .map(|(l, u)| (*l, Overlap::new(u, &gpu.idle)))
+                .collect(),
+        }
+    }
 }

@@ -155,7 +155,7 @@ pub struct Rates {
     pub batch: f64,
     /// Whether `batch` is known.
     pub samples_known: bool,
-    /// Whether h was measured: the loop waits and workers are recorded. Without it predictions are a best case.
+    /// Whether h was measured, on worker lanes while the loop waited. Without it predictions are a best case.
     pub handover_known: bool,
     /// Rates as measured.
     pub rates: RateSet,
@@ -197,6 +197,8 @@ pub struct WhatIf {
     pub job: f64,
     /// Rates.
     pub rates: RateSet,
+    /// The hand-over cost for this number of workers is unknown and taken as nothing.
+    pub best_case: bool,
 }
 
 impl Rates {
@@ -213,6 +215,11 @@ impl Rates {
             wait: step - costs.compute,
             job: steps * step + epochs * self.job.startup + self.job.rest,
             rates: costs.rates(workers, self.batch),
+            best_case: if workers == 0 {
+                self.workers > 0
+            } else {
+                !self.handover_known
+            },
         }
     }
 }
@@ -264,7 +271,7 @@ impl Analysis {
             batches,
             batch,
             samples_known: self.options.samples_per_step.is_some(),
-            handover_known: handover.is_some() || workers == 0,
+            handover_known: handover.is_some(),
             rates: costs.rates(workers, batch),
             needed_workers: costs.workers_needed(),
             recommended_workers: costs.workers_recommended(),
@@ -371,5 +378,125 @@ impl Analysis {
         let waiting = rows.iter().filter(|r| r.wait * WAITING >= r.time()).count();
         let q = if 2 * waiting > rows.len() { 50 } else { 10 };
         percentile(&mut gaps, q).map(|g| g as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The table of the DFTracer note, three runs averaged: workers; loading, waited, compute, job, other, in s.
+    const TABLE: [(u32, f64, f64, f64, f64, f64); 4] = [
+        (0, 23.0, 24.5, 12.2, 37.5, 0.87),
+        (1, 22.8, 14.4, 12.3, 27.7, 1.06),
+        (2, 23.9, 1.4, 12.7, 15.2, 1.07),
+        (4, 24.8, 0.5, 12.6, 14.3, 1.14),
+    ];
+    const STEPS: f64 = 160.0;
+    const STARTUP: f64 = 0.237;
+
+    fn ns(seconds: f64) -> f64 {
+        seconds / STEPS * 1e9
+    }
+
+    /// Costs of one row, with the hand-over that the rows with 1 and 0 workers show.
+    fn costs(row: usize) -> Costs {
+        let (_, load, _, compute, ..) = TABLE[row];
+        Costs {
+            compute: ns(compute),
+            load: ns(load),
+            read: ns([3.6, 3.4, 3.4, 3.3][row]),
+            handover: ns(TABLE[1].2 + TABLE[1].3 - TABLE[1].1),
+            handover_in_loop: ns(TABLE[0].2 - TABLE[0].1),
+        }
+    }
+
+    #[test]
+    fn predictions_from_the_one_worker_run_meet_the_measured_steps() {
+        let from = costs(1);
+        for ((n, _, wait, compute, ..), want) in TABLE.into_iter().zip([-0.3, 1.8, -2.0, -2.5]) {
+            // One start-up wait per epoch, of two, when there are workers.
+            let startup = if n == 0 { 0.0 } else { ns(2.0 * STARTUP) };
+            let off = ((from.step(n, None) + startup) / ns(wait + compute) - 1.0) * 100.0;
+            assert!(
+                (off - want).abs() < 0.05,
+                "{n} workers: {off:.2} % instead of {want} %"
+            );
+        }
+        assert_eq!(from.workers_needed(), Some(3));
+        assert_eq!(from.workers_recommended(), Some(3));
+    }
+
+    #[test]
+    fn without_hand_over_the_prediction_is_a_best_case() {
+        let costs = Costs {
+            compute: 78.5e6,
+            load: 150e6,
+            ..Costs::default()
+        };
+        for ((n, _, wait, compute, ..), want) in TABLE.into_iter().zip([-0.4, -10.1, -10.9, -4.1]) {
+            let off = (costs.step(n, None) / ns(wait + compute) - 1.0) * 100.0;
+            assert!(
+                (off - want).abs() < 0.05,
+                "{n} workers: {off:.2} % instead of {want} %"
+            );
+        }
+    }
+
+    #[test]
+    fn rates_and_the_stall_split_are_those_of_the_note() {
+        let loader = [13.1, 12.0, 23.0, 44.6];
+        let prep = [16.5, 16.5, 31.2, 59.5];
+        let fetch = [88.9, 94.1, 188.2, 387.9];
+        let stalls = [(153.1, 130.6), (90.0, 68.8), (7.5, 0.0), (0.0, 0.0)];
+        for (i, (n, ..)) in TABLE.into_iter().enumerate() {
+            let r = costs(i).rates(n, 2.0);
+            let near = |x: Option<f64>, want: f64| (x.expect("a rate") - want).abs() < 0.06;
+            assert!(near(r.loader, loader[i]), "{n}: {r:?}");
+            assert!(near(r.prep, prep[i]), "{n}: {r:?}");
+            assert!(near(r.fetch, fetch[i]), "{n}: {r:?}");
+            assert!(near(Some(r.stall / 1e6), stalls[i].0), "{n}: {r:?}");
+            assert!(near(Some(r.prep_stall / 1e6), stalls[i].1), "{n}: {r:?}");
+            assert_eq!(r.stalled, n < 4);
+        }
+    }
+
+    #[test]
+    fn a_job_is_steps_start_ups_and_the_rest() {
+        let rates = Rates {
+            costs: costs(1),
+            workers: 1,
+            batches: STEPS,
+            batch: 2.0,
+            samples_known: true,
+            handover_known: true,
+            rates: costs(1).rates(1, 2.0),
+            needed_workers: None,
+            recommended_workers: None,
+            job: Job {
+                steps: 160,
+                epochs: 2,
+                startup: STARTUP * 1e9,
+                rest: 1.07e9,
+                time: 0,
+            },
+            profiled: false,
+        };
+        let two = rates.what_if(2, None, 0.0);
+        let off = (two.job / 15.2e9 - 1.0) * 100.0;
+        assert!((off - -2.0).abs() < 0.3, "{off:.2} %");
+        assert!(!two.best_case && rates.what_if(0, None, 0.0).best_case);
+        // Everything cached: nothing is read.
+        assert!((rates.what_if(1, None, 1.0).rates.stall - two.rates.stall).abs() > 1.0);
+        assert_eq!(rates.what_if(1, None, 1.0).rates.fetch, None);
+    }
+
+    #[test]
+    fn workers_beyond_the_cores_count_little() {
+        let close = |a: f64, b: f64| (a - b).abs() < 1e-9;
+        assert!(close(Costs::effective(4, None), 4.0));
+        assert!(close(Costs::effective(4, Some(8)), 4.0));
+        assert!(close(Costs::effective(12, Some(8)), 9.2));
+        assert!(close(Costs::effective(64, Some(8)), 10.4));
     }
 }

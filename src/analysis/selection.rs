@@ -42,7 +42,7 @@ pub struct LayerRow {
     pub touching: u64,
     /// Sum of the whole durations of those that start in it.
     pub whole: i64,
-    /// Of `wall`: while the rank's GPU was idle.
+    /// In it while the rank's GPU was idle, summed over ranks.
     pub exposed: i64,
     /// wall / window.
     pub share: Option<f64>,
@@ -184,9 +184,13 @@ impl Analysis {
     }
 
     fn layer_rows(&self, window: TimeRange, scope: Scope) -> Vec<LayerRow> {
-        let walls = match scope {
-            Scope::All => &self.sets.all,
-            Scope::Rank(r) => &self.sets.ranks[r],
+        let sets = &self.sets;
+        let (layers, ranks): (Vec<LayerId>, Vec<usize>) = match scope {
+            Scope::All => (
+                sets.all.keys().copied().collect(),
+                (0..self.ranks.len()).collect(),
+            ),
+            Scope::Rank(r) => (sets.ranks[r].keys().copied().collect(), vec![r]),
         };
         let counts = self.layer_counts(window, scope);
         let owners = self.sets.owners.iter().filter(|o| match scope {
@@ -204,13 +208,21 @@ impl Analysis {
                 }
             }
         }
-        let row = |(&layer, wall): (&LayerId, &super::layer_sets::Wall)| {
+        let row = |&layer: &LayerId| {
             let c = counts[layer.index()];
             let &(sum, busiest, busiest_owner) = by.get(&layer)?;
             if c.started == 0 && c.open == 0 {
                 return None;
             }
-            let time = wall.wall.measure_in(window);
+            let time = match scope {
+                Scope::All => sets.all[&layer].measure_in(window),
+                Scope::Rank(r) => sets.ranks[r][&layer].wall.measure_in(window),
+            };
+            let exposed = ranks.iter().filter_map(|&r| {
+                let (union, overlap) = sets.ranks[r].get(&layer)?.exposed.as_ref()?;
+                let idle = &self.gpus[self.ranks[r].gpu?].idle;
+                Some(overlap.measure_in(union, idle, window))
+            });
             Some(LayerRow {
                 layer,
                 wall: time,
@@ -220,12 +232,12 @@ impl Analysis {
                 count: c.started,
                 touching: c.started + c.open,
                 whole: c.whole,
-                exposed: wall.exposed.measure_in(window),
+                exposed: exposed.sum(),
                 share: ratio(time, window.len()),
                 reaches_past: c.past,
             })
         };
-        walls.iter().filter_map(row).collect()
+        layers.iter().filter_map(row).collect()
     }
 
     fn layer_counts(&self, window: TimeRange, scope: Scope) -> Vec<Counts> {

@@ -150,13 +150,17 @@ fn from_fetches(core: &Core, lane: LaneId) -> (Vec<Step>, usize) {
     let mut bounds: Vec<i64> = Vec::new();
     // (start, end) of body spans: phases other than fetch, and calls that launched something.
     let mut body: Vec<TimeRange> = Vec::new();
+    let launches = core.trace.launches();
+    let first = launches.partition_point(|l| l.from.0 < columns.first);
+    let mut links = launches[first..].iter().map(|l| l.from).peekable();
     for i in 0..columns.len() {
-        let layer = columns.of[i];
+        let (layer, id) = (columns.of[i], columns.id(i));
         if layer == LayerId::EPOCH || layer == LayerId::TRAIN {
             bounds.push(columns.range(i).end);
         }
+        while links.next_if(|&l| l < id).is_some() {}
         let works = layer.is_phase() && layer != LayerId::FETCH;
-        if works || !core.trace.launched_by(columns.id(i)).is_empty() {
+        if works || links.peek() == Some(&id) {
             body.push(columns.range(i));
         }
     }

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 
 use super::Analysis;
-use super::gpus::GapCause;
+use super::evidence::largest;
 use super::intervals::Union;
 use super::layers::LayerId;
 use super::ranks::Straggler;
@@ -270,13 +270,21 @@ impl Analysis {
     fn steady_gpu(&self, rank: usize, gpu: usize, set: &Union) -> SteadyGpu {
         let (sets, gpu_sets) = (&self.rank_sets[rank], &self.gpu_sets[gpu]);
         let m = |u: &Union| set.parts().iter().map(|p| u.measure_in(*p)).sum();
+        let mut causes = [0; 4];
+        for part in set.parts() {
+            let idle = gpu_sets.causes.measure_in(&self.gpus[gpu].idle, *part);
+            for (i, sum) in causes.iter_mut().enumerate() {
+                *sum += idle[i] - sets.excused[i].measure_in(*part);
+            }
+        }
+        let [host_idle, _, other_idle, unknown_idle] = causes;
         SteadyGpu {
             exposed_comm: m(&gpu_sets.comm_only),
             exposed_h2d: m(&gpu_sets.h2d_exposed),
             bubble: m(&sets.bubble),
-            host_idle: m(&sets.host_idle),
-            other_idle: m(&sets.other_idle),
-            unknown_idle: m(&sets.unknown_idle),
+            host_idle,
+            other_idle,
+            unknown_idle,
             compute: m(gpu_sets.class(LayerId::GPU_COMPUTE)),
         }
     }
@@ -403,109 +411,6 @@ impl Analysis {
         out
     }
 
-    /// At most three places that show an issue, the largest first.
-    fn evidence(&self, kind: IssueKind, facts: &Facts<'_>) -> Vec<Evidence> {
-        let inside = |r: TimeRange| facts.set.parts().iter().any(|p| p.overlaps(r));
-        match kind {
-            IssueKind::InputBound
-            | IssueKind::InputWait
-            | IssueKind::InputOk
-            | IssueKind::NoSingleBound => {
-                let waits = self
-                    .waits
-                    .iter()
-                    .filter(|w| w.rank == facts.rank && inside(w.range));
-                let size = |w: &super::loops::Wait| {
-                    if facts.gpu.is_some() {
-                        w.exposed
-                    } else {
-                        w.range.len()
-                    }
-                };
-                largest(waits.map(|w| (size(w), w.span, w.range)))
-            }
-            IssueKind::StartupWait => {
-                let steps = &self.ranks[facts.rank].steps;
-                let waits = self.waits.iter().filter(|w| {
-                    w.rank == facts.rank
-                        && w.step.is_some_and(|s| steps[s].first)
-                        && facts.window.overlaps(w.range)
-                });
-                largest(waits.map(|w| (w.range.len(), w.span, w.range)))
-            }
-            IssueKind::LaunchBound | IssueKind::DependencyBound => {
-                let Some(gpu) = facts.gpu else {
-                    return Vec::new();
-                };
-                let wanted = if kind == IssueKind::LaunchBound {
-                    GapCause::Host
-                } else {
-                    GapCause::Other
-                };
-                let sets = &self.rank_sets[facts.rank];
-                let set = if wanted == GapCause::Host {
-                    &sets.host_idle
-                } else {
-                    &sets.other_idle
-                };
-                let gaps = self.gaps(gpu, facts.window);
-                let mut gaps: Vec<_> = gaps
-                    .filter(|g| g.cause == wanted)
-                    .map(|g| (set.measure_in(g.range), g))
-                    .filter(|(m, g)| *m > 0 && inside(g.range))
-                    .collect();
-                gaps.sort_by_key(|(m, g)| (Reverse(*m), g.range.start));
-                gaps.truncate(3);
-                let place = |(m, g): &(i64, super::gpu_figures::Gap)| {
-                    Some((*m, self.after_gap(gpu, g)?, g.range))
-                };
-                largest(gaps.iter().filter_map(place))
-            }
-            IssueKind::SyncBound => {
-                let lane = self.ranks[facts.rank].loop_lane;
-                let calls = lane
-                    .map(|l| self.core.spans_of(l, LayerId::SYNC))
-                    .unwrap_or_default();
-                let bubble = &self.rank_sets[facts.rank].bubble;
-                let calls = calls
-                    .into_iter()
-                    .filter(|(_, r)| inside(*r))
-                    .map(|(id, r)| {
-                        // The bubble that begins while the call returns.
-                        let reach = TimeRange::new(r.start, r.end.saturating_add(1));
-                        let lost = bubble.parts_in(reach).iter().map(|p| p.len()).sum();
-                        (lost, id, r)
-                    });
-                largest(calls)
-            }
-            IssueKind::CommBound | IssueKind::H2dBound | IssueKind::ComputeBound => {
-                let Some(gpu) = facts.gpu else {
-                    return Vec::new();
-                };
-                let (layer, set) = match kind {
-                    IssueKind::CommBound => (LayerId::GPU_COMM, &self.gpu_sets[gpu].comm_only),
-                    IssueKind::H2dBound => (LayerId::GPU_H2D, &self.gpu_sets[gpu].h2d_exposed),
-                    _ => {
-                        let class = self.gpu_sets[gpu].class(LayerId::GPU_COMPUTE);
-                        (LayerId::GPU_COMPUTE, &**class)
-                    }
-                };
-                let lanes = self.core.gpu_lanes(gpu);
-                let ops = lanes.flat_map(|l| {
-                    let columns = self.core.columns(l);
-                    let (a, b) = columns.start_range(facts.window);
-                    let ops = (a..b).filter(move |&i| columns.of[i] == layer);
-                    ops.map(move |i| (columns.id(i), columns.range(i)))
-                });
-                largest(
-                    ops.filter(|(_, r)| inside(*r))
-                        .map(|(id, r)| (set.measure_in(r), id, r)),
-                )
-            }
-            _ => Vec::new(),
-        }
-    }
-
     /// Verdicts of all ranks, and in front of them the rank that holds the others up where that is at least as severe.
     /// The first verdict is the one to show.
     #[must_use]
@@ -573,20 +478,6 @@ impl Issue {
             evidence: Vec::new(),
         }
     }
-}
-
-fn largest(places: impl Iterator<Item = (i64, SpanId, TimeRange)>) -> Vec<Evidence> {
-    let mut top: Vec<(i64, SpanId, TimeRange)> = Vec::with_capacity(4);
-    for place in places.filter(|p| p.0 > 0) {
-        let at = top.partition_point(|t| (Reverse(t.0), t.1) < (Reverse(place.0), place.1));
-        if at < 3 {
-            top.insert(at, place);
-            top.truncate(3);
-        }
-    }
-    top.into_iter()
-        .map(|(_, span, range)| Evidence { span, range })
-        .collect()
 }
 
 /// Whether a quarter of the steps holds most of the waiting.

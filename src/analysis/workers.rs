@@ -1,6 +1,7 @@
 //! Loading work: what worker processes (or the loop itself) did for the next batches, and how much of it was hidden.
 
 use super::Analysis;
+use super::intervals::Union;
 use super::layers::LayerId;
 use super::stats::{percentile, ratio};
 use crate::model::ProcessId;
@@ -57,12 +58,15 @@ impl Analysis {
     /// If there is no such rank.
     #[must_use]
     pub fn workers(&self, rank: usize, window: TimeRange) -> WorkerFigures {
-        let sets = &self.rank_sets[rank];
+        let (r, sets) = (&self.ranks[rank], &self.rank_sets[rank]);
+        let nothing = Union::empty();
+        let gpu = r.gpu.map(|g| &self.gpus[g]);
+        let (busy, idle) = gpu.map_or((&nothing, &nothing), |g| (&g.busy, &g.idle));
         let mut out = WorkerFigures::default();
         for loader in &sets.loaders {
             let load = loader.load.measure_in(window);
-            let hidden = loader.hidden.measure_in(window);
-            let exposed = loader.exposed.measure_in(window);
+            let hidden = loader.hidden.measure_in(&loader.load, busy, window);
+            let exposed = loader.exposed.measure_in(&loader.load, idle, window);
             let mut durations = Vec::new();
             for &lane in &loader.lanes {
                 let columns = self.core.columns(lane);
@@ -77,7 +81,7 @@ impl Analysis {
                 hidden,
                 exposed,
                 unrecorded: load - hidden - exposed,
-                during_wait: loader.during_wait.measure_in(window),
+                during_wait: loader.during_wait.measure_in(&loader.load, &r.wait, window),
                 util: ratio(load, window.len()),
                 n: durations.len() as u64,
                 whole_median: percentile(&mut durations, 50),
@@ -88,7 +92,9 @@ impl Analysis {
             out.busiest = out.busiest.max(load);
         }
         out.any_load = sets.any_load.measure_in(window);
-        out.any_load_hidden = sets.any_load_hidden.measure_in(window);
+        out.any_load_hidden = sets
+            .any_load_hidden
+            .measure_in(&sets.any_load, busy, window);
         out
     }
 

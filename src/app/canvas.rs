@@ -186,7 +186,7 @@ fn lay_out(ui: &Ui, state: &AppState, size: egui::Vec2) -> DrawList {
         selected: doc.span,
         hovered: doc.pointer.span,
         links: links.map(|l| &**l),
-        hits: doc.search.is_active().then(|| doc.search.by_id.as_slice()),
+        hits: doc.search.is_active().then(|| &*doc.search.by_id),
         options,
     })
 }

@@ -160,6 +160,7 @@ impl Shortcut {
             Key::Slash => "/",
             Key::Questionmark => "?",
             Key::Plus => "+",
+            Key::Equals => "=",
             Key::Period => ".",
             Key::Comma => ",",
             Key::OpenBracket => "[",
@@ -310,6 +311,7 @@ impl Command {
     #[must_use]
     pub fn needs_trace(self) -> bool {
         match self.group() {
+            _ if self == Self::Clear => false,
             Group::View | Group::Go | Group::Select | Group::Search | Group::Details => true,
             Group::File => !matches!(self, Self::Open | Self::OpenFolder | Self::Quit),
             Group::Window => false,
@@ -340,18 +342,16 @@ impl Command {
 /// Mouse gestures, for the help sheet: (gesture, what it does).
 pub const GESTURES: &[(&str, &str)] = &[
     ("Drag", "Select a range; snaps to span edges, Alt = free"),
-    (
-        "Drag an edge, Shift+click",
-        "Move that edge, extend the range to here",
-    ),
-    ("Click a span, empty space", "Select the span, clear"),
-    (
-        "Double-click a span, empty space",
-        "Zoom to it, show the whole trace",
-    ),
+    ("Drag an edge", "Move that edge"),
+    ("Shift+click", "Extend the range to here"),
+    ("Click a span", "Select it"),
+    ("Click empty space", "Clear the selection"),
+    ("Double-click a span", "Zoom to it"),
+    ("Double-click empty space", "Show the whole trace"),
     ("Ctrl+wheel, pinch", "Zoom at the pointer"),
     ("Wheel", "Scroll the lanes"),
-    ("Shift+wheel, middle drag, Shift+drag, Space+drag", "Pan"),
+    ("Shift+wheel, Shift+drag", "Pan"),
+    ("Middle drag, Space+drag", "Pan"),
     ("Right-click", "Menu of the span or lane"),
     (
         "Drag in the overview",

@@ -72,7 +72,19 @@ pub fn options(doc: &Document, choice: &ExportChoice, span: Span, lanes: Lanes) 
         lane_names: choice.names,
         band: choice.band,
         legend: choice.legend,
-        title: choice.title.then(|| doc.name.clone()),
+        title: choice.title.then(|| title(doc)),
+    }
+}
+
+/// The name that the picture's title begins with, as the command line writes it.
+fn title(doc: &Document) -> String {
+    let first = doc
+        .paths
+        .first()
+        .map_or("".as_ref(), |p| p.file_name().unwrap_or(p.as_os_str()));
+    match doc.paths.len() {
+        0 | 1 => first.to_string_lossy().into_owned(),
+        n => format!("{} + {}", first.to_string_lossy(), n - 1),
     }
 }
 

@@ -120,7 +120,7 @@ fn span_lines(doc: &Document, span: SpanId) -> Vec<String> {
         format!("starts at {}", format_ns(range.start)),
     ];
     if let Some((step, share)) = step_of(doc, span) {
-        lines.push(format!("{} of step {}", percent(share), step.label));
+        lines.push(format!("{} of step {}", percent(share), short_step(step)));
     }
     if doc.trace.is_unfinished(span) {
         lines.push("no end event: drawn to the end of the trace".to_owned());
@@ -205,6 +205,14 @@ pub fn step_of(doc: &Document, span: SpanId) -> Option<(&Step, f64)> {
         .then(|| (step, inside as f64 / step.range.len().max(1) as f64))
 }
 
+/// The number of a step, where its label has one.
+#[must_use]
+pub fn short_step(step: &Step) -> &str {
+    step.label
+        .strip_prefix("ProfilerStep#")
+        .unwrap_or(&step.label)
+}
+
 fn run_lines(doc: &Document, mark: &Mark) -> Vec<String> {
     let spans = doc.trace.spans();
     let info = doc.analysis.layers().info(mark.layer);
@@ -260,7 +268,11 @@ fn step_lines(doc: &Document, rank: usize, step: &Step) -> Vec<String> {
     let info = &doc.analysis.ranks()[rank];
     let within = |u: &crate::analysis::Union| u.measure_in(step.range);
     let mut lines = vec![
-        format!("step {} · {}", step.label, format_ns(step.range.len())),
+        format!(
+            "step {} · {}",
+            short_step(step),
+            format_ns(step.range.len())
+        ),
         format!("batch wait {}", format_ns(within(&info.wait))),
     ];
     if info.gpu.is_some() {

@@ -11,6 +11,8 @@ pub struct Latest<K, V> {
     name: &'static str,
     done: Option<(K, Arc<V>)>,
     made: u64,
+    /// What could not be made; it is not tried again and again.
+    failed: Option<K>,
     running: Option<(K, Receiver<V>)>,
     waiting: Option<(K, Make<V>, Make<()>)>,
 }
@@ -23,6 +25,7 @@ impl<K: PartialEq + Clone, V: Send + Sync + 'static> Latest<K, V> {
             name,
             done: None,
             made: 0,
+            failed: None,
             running: None,
             waiting: None,
         }
@@ -40,7 +43,7 @@ impl<K: PartialEq + Clone, V: Send + Sync + 'static> Latest<K, V> {
             (Some((k, ..)), _) | (None, Some((k, _))) => is(k),
             (None, None) => self.done.as_ref().is_some_and(|(k, _)| is(k)),
         };
-        if under_way {
+        if under_way || self.failed.as_ref().is_some_and(is) {
             return;
         }
         self.waiting = Some((key, Box::new(make), Box::new(wake)));
@@ -56,7 +59,10 @@ impl<K: PartialEq + Clone, V: Send + Sync + 'static> Latest<K, V> {
                     self.made += 1;
                     self.running = None;
                 }
-                Err(TryRecvError::Disconnected) => self.running = None,
+                Err(TryRecvError::Disconnected) => {
+                    self.failed = Some(key.clone());
+                    self.running = None;
+                }
                 Err(TryRecvError::Empty) => return,
             }
         }

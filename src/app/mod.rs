@@ -38,7 +38,7 @@ mod welcome;
 
 pub use action::Action;
 pub use command::{Command, GESTURES, Group, KeyAt, Shortcut};
-pub use dialogs::Dialog;
+pub use dialogs::{Dialog, ErrorDialog};
 pub use document::{Document, Tab};
 pub use load::Request;
 pub use panels::refresh_selection;
@@ -48,7 +48,7 @@ pub use state::AppState;
 /// Size of a new window, points.
 const SIZE: [f32; 2] = [1_400.0, 900.0];
 /// Smallest size at which everything can be reached, points.
-const MIN_SIZE: [f32; 2] = [640.0, 420.0];
+const MIN_SIZE: [f32; 2] = [900.0, 560.0];
 
 /// The window.
 pub struct App {
@@ -63,10 +63,12 @@ pub struct App {
 /// # Errors
 /// When no window can be opened.
 pub fn run(paths: Vec<PathBuf>) -> Result<(), String> {
+    let mut store = Store::platform();
+    let size = store.load().window.map_or(SIZE, |(w, h)| [w, h]);
     let viewport = egui::ViewportBuilder::default()
         .with_title("Stallscope")
         .with_app_id("stallscope")
-        .with_inner_size(SIZE)
+        .with_inner_size(size)
         .with_min_inner_size(MIN_SIZE)
         .with_drag_and_drop(true);
     let options = eframe::NativeOptions {
@@ -75,7 +77,7 @@ pub fn run(paths: Vec<PathBuf>) -> Result<(), String> {
         ..eframe::NativeOptions::default()
     };
     let make = |cc: &CreationContext<'_>| -> Result<Box<dyn eframe::App>, _> {
-        let mut app = App::new(Store::platform());
+        let mut app = App::new(store);
         app.state.open(
             &cc.egui_ctx,
             Request {

@@ -43,7 +43,7 @@ pub fn overview_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
         theme: &state.look.theme,
         size: Size::new(strip.width(), strip.height()),
         view: &doc.viewport,
-        hits: doc.search.is_active().then(|| doc.search.by_id.as_slice()),
+        hits: doc.search.is_active().then(|| &*doc.search.by_id),
     });
     paint::paint(&list, &ui.painter_at(strip), strip.min);
     let response = ui.interact(strip, Id::unique("overview"), Sense::click_and_drag());

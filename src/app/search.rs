@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use crate::analysis::Analysis;
 use crate::model::SpanId;
 use crate::time::parse_ns;
+use crate::view::{Highlights, Lod};
 
 /// Spans looked at between two looks at the newest query.
 const CHUNK: usize = 1 << 16;
@@ -129,6 +130,9 @@ impl Query {
     }
 }
 
+/// Number of the search, hits by start, hits for drawing.
+type Found = (u64, Vec<SpanId>, Highlights);
+
 /// The search box and what it found.
 #[derive(Default)]
 pub struct Search {
@@ -138,12 +142,12 @@ pub struct Search {
     pub query: Query,
     /// Spans found, by start.
     pub hits: Arc<Vec<SpanId>>,
-    /// The same, by span id, for drawing.
-    pub by_id: Arc<Vec<SpanId>>,
+    /// The same, indexed for drawing.
+    pub by_id: Arc<Highlights>,
     /// Index of the current hit.
     pub at: Option<usize>,
     newest: Arc<AtomicU64>,
-    running: Option<Receiver<(u64, Vec<SpanId>, Vec<SpanId>)>>,
+    running: Option<Receiver<Found>>,
     started: u64,
 }
 
@@ -165,6 +169,7 @@ impl Search {
         &mut self,
         text: String,
         analysis: &Arc<Analysis>,
+        lod: &Arc<Lod>,
         wake: impl Fn() + Send + 'static,
     ) {
         let query = Query::parse(&text);
@@ -184,13 +189,12 @@ impl Search {
         }
         let (send, receive) = sync_channel(1);
         let (newest, number) = (Arc::clone(&self.newest), self.started);
-        let analysis = Arc::clone(analysis);
+        let (analysis, lod) = (Arc::clone(analysis), Arc::clone(lod));
         let thread = std::thread::Builder::new().name("stallscope-search".to_owned());
         let spawned = thread.spawn(move || {
             let stale = || newest.load(Ordering::Relaxed) != number;
             if let Some(hits) = query.find(&analysis, stale) {
-                let mut by_id = hits.clone();
-                by_id.sort_unstable();
+                let by_id = Highlights::new(analysis.trace(), &analysis, &lod, hits.clone());
                 // Nobody listens when another search began meanwhile.
                 let _ = send.send((number, hits, by_id));
                 wake();

@@ -97,6 +97,8 @@ pub struct Settings {
     pub theme: ThemeChoice,
     /// Scale of the window in percent.
     pub ui_percent: u32,
+    /// Size of the window, points.
+    pub window: Option<(f32, f32)>,
     /// Width of the lane tree, points.
     pub tree_width: f32,
     /// Height of the details panel, points.
@@ -113,6 +115,8 @@ pub struct Settings {
     pub recent: Vec<Vec<PathBuf>>,
     /// Last PNG options.
     pub export: ExportChoice,
+    /// Folder of the last export.
+    pub export_folder: Option<PathBuf>,
     /// Hints that need not be shown again.
     pub hints_seen: Vec<String>,
     /// Newest first.
@@ -125,6 +129,7 @@ impl Default for Settings {
             version: VERSION,
             theme: ThemeChoice::System,
             ui_percent: 100,
+            window: None,
             tree_width: 232.0,
             details_height: 278.0,
             details_open: true,
@@ -133,6 +138,7 @@ impl Default for Settings {
             exposed_columns: true,
             recent: Vec::new(),
             export: ExportChoice::default(),
+            export_folder: None,
             hints_seen: Vec::new(),
             traces: Vec::new(),
         }
@@ -177,6 +183,10 @@ impl Settings {
     fn clamp(&mut self) {
         let or = |v: f32, default: f32| if v.is_finite() { v } else { default };
         self.ui_percent = self.ui_percent.clamp(50, 300);
+        self.window = self.window.map(|(w, h)| {
+            let (w, h) = (or(w, 1_400.0), or(h, 900.0));
+            (w.clamp(640.0, 16_000.0), h.clamp(420.0, 16_000.0))
+        });
         self.tree_width = or(self.tree_width, 232.0).clamp(140.0, 420.0);
         self.details_height = or(self.details_height, 278.0).clamp(80.0, 2_000.0);
         self.export.width = self.export.width.clamp(640, 16_384);

@@ -146,6 +146,8 @@ impl AppState {
             Some(Picked::Written(path)) => {
                 self.picker = None;
                 self.say(format!("Written: {}", path.display()));
+                self.settings.export_folder = path.parent().map(Into::into);
+                self.settings_changed();
                 self.last_written = Some(path);
             }
             Some(Picked::NoDialog) => {
@@ -261,6 +263,11 @@ impl AppState {
 
     /// Writes settings that changed a while ago, one write at a time.
     pub fn save_soon(&mut self, ctx: &Context) {
+        let size = ctx.input(|i| i.viewport().inner_rect.map(|r| r.size()));
+        if let Some(size) = size.filter(|s| s.x >= 640.0 && s.y >= 420.0) {
+            let percent = self.settings.ui_percent as f32 / 100.0;
+            self.settings.window = Some((size.x * percent, size.y * percent));
+        }
         let Some(at) = self.save_at else {
             return;
         };

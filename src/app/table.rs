@@ -12,6 +12,8 @@ use crate::time::{Unit, format_count};
 
 /// Height of a row.
 pub const ROW: f32 = 22.0;
+/// Width of a column of numbers that is not made narrower, points.
+const NUMBER: f32 = 98.0;
 /// Inner margin of a cell.
 const PAD: f32 = 8.0;
 
@@ -26,8 +28,6 @@ pub enum Cell<'a> {
     Count(u64),
     /// A share of one, shown in percent.
     Share(f64),
-    /// A plain number with this many decimals.
-    Number(f64, usize),
     /// Not known or not applicable.
     None,
 }
@@ -62,7 +62,6 @@ impl<'a> Cell<'a> {
             }
             Self::Count(n) => format_count(*n),
             Self::Share(s) => percent(*s),
-            Self::Number(x, decimals) => format!("{x:.decimals$}"),
             Self::None => "–".to_owned(),
         }
     }
@@ -75,7 +74,6 @@ impl<'a> Cell<'a> {
             Self::Ns(ns) => Unit::Ms.format(*ns, 6).replace(',', ""),
             Self::Count(n) => n.to_string(),
             Self::Share(s) => format!("{:.3}", s * 100.0),
-            Self::Number(x, decimals) => format!("{x:.decimals$}"),
             Self::None => String::new(),
         }
     }
@@ -88,9 +86,7 @@ impl<'a> Cell<'a> {
             (Self::Text(a), Self::Text(b)) => natural(a, b),
             (Self::Ns(a), Self::Ns(b)) => a.cmp(b),
             (Self::Count(a), Self::Count(b)) => a.cmp(b),
-            (Self::Share(a), Self::Share(b)) | (Self::Number(a, _), Self::Number(b, _)) => {
-                a.total_cmp(b)
-            }
+            (Self::Share(a), Self::Share(b)) => a.total_cmp(b),
             _ => Ordering::Equal,
         }
     }
@@ -189,14 +185,17 @@ pub trait Table {
     }
 }
 
+/// Column and whether descending; `None` = as given.
+type Sort = Option<(usize, bool)>;
+
 /// Order and units of a table; kept between frames.
 #[derive(Clone, Debug, Default)]
 pub struct TableState {
     /// Column and whether descending; `None` = as given.
-    pub sort: Option<(usize, bool)>,
+    pub sort: Sort,
     order: Vec<u32>,
     units: Vec<Unit>,
-    stamp: Option<(u64, usize, Option<(usize, bool)>)>,
+    stamp: Option<(u64, usize, Sort)>,
 }
 
 impl TableState {
@@ -265,15 +264,24 @@ pub fn table_ui(
 ) -> Option<usize> {
     state.refresh(table, stamp);
     let spare = ui.available_width() - table.columns().iter().map(|c| c.width).sum::<f32>();
-    // The first column takes what is left, up to a width at which the eye loses the row.
-    let first = spare.clamp(0.0, 220.0);
+    // A first column of names takes what is left, up to a width at which the eye loses the row.
+    let names = table
+        .columns()
+        .first()
+        .is_some_and(|c| !c.numeric && c.width >= 120.0);
+    let first = if names { spare.clamp(0.0, 180.0) } else { 0.0 };
+    // A narrow panel first shrinks columns, then scrolls.
+    let full: f32 = table.columns().iter().map(|c| c.width).sum();
+    let shrink = (ui.available_width() / full).clamp(0.78, 1.0);
     let edges: Vec<(f32, f32)> = table
         .columns()
         .iter()
         .enumerate()
         .scan(0.0, |x, (i, c)| {
             let left = *x;
-            *x += c.width + if i == 0 { first } else { 0.0 };
+            // Numbers are never cut.
+            let least = if c.numeric { c.width.min(NUMBER) } else { 0.0 };
+            *x += (c.width * shrink).max(least) + if i == 0 { first } else { 0.0 };
             Some((left, *x))
         })
         .collect();

@@ -131,6 +131,9 @@ fn search_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions, wide: boo
         .hint_text("Find spans…  /")
         .desired_width(if wide { 220.0 } else { 130.0 });
     let response = ui.add(edit).accessible_name("Find spans");
+    if std::mem::take(&mut state.focus_search) {
+        response.request_focus();
+    }
     if response.changed() {
         actions.push(Action::SearchFor(text));
     }
@@ -175,7 +178,7 @@ fn waits_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions, wide: bool) {
         text.push_str(&format!(" · {}", doc.walk.short_share()));
     }
     let warn = |t: &str| RichText::new(t).color(state.look.warning);
-    if doc.walk.len() == 0 {
+    if doc.walk.is_empty() {
         ui.label(RichText::new(text).color(state.look.weak))
             .on_hover_text(doc.walk.why_none());
         return;

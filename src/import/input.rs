@@ -15,7 +15,7 @@ use super::progress::Progress;
 use crate::model::ArgsOrigin;
 
 /// Bytes per block: large enough that hand-over costs nothing, small enough that a cancel is felt at once.
-pub(crate) const BLOCK: usize = 4 << 20;
+pub(crate) const BLOCK: usize = 1 << 20;
 
 /// Buffer in front of the inflater.
 const GZIP_BUFFER: usize = 256 << 10;

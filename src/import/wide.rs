@@ -11,6 +11,9 @@
     )
 )]
 
+/// Objects nested deeper than this are not followed.
+pub(super) const MAX_DEPTH: u32 = 127;
+
 /// Bytes per block of [`object_end`].
 const BLOCK: usize = 64;
 
@@ -40,7 +43,7 @@ pub(super) fn quote_or_backslash(w: &[u8], mut from: usize) -> Option<usize> {
 }
 
 /// Position behind the object that opens at `start`, by matching braces outside strings; `None` where it does not end
-/// in `w`.
+/// in `w`, or is nested too deep.
 #[inline]
 pub(super) fn object_end(w: &[u8], start: usize) -> Option<usize> {
     let mut pos = start;
@@ -66,6 +69,9 @@ pub(super) fn object_end(w: &[u8], start: usize) -> Option<usize> {
                 }
             }
             braces ^= bit;
+        }
+        if depth > MAX_DEPTH {
+            return None;
         }
         pos += BLOCK;
     }

@@ -183,7 +183,8 @@ impl TraceBuilder {
         }
         chunks.into_par_iter().for_each(|chunk| {
             if !chunk.is_sorted_by_key(key) {
-                chunk.sort_by_key(key);
+                // The file order is part of the key, so that an unstable sort keeps it.
+                chunk.sort_unstable_by_key(key);
             }
         });
         let mut place = vec![0_u32; n];

@@ -78,9 +78,14 @@ fn shape(item: &Item, painter: &Painter, origin: Pos2) {
             color: c,
             halo,
             end,
+            faint,
         } => {
-            let (from, to) = (to_pos(*from, origin), to_pos(*to, origin));
-            arrow(painter, (from, to), color(*c), color(*halo), *end);
+            let ends = (to_pos(*from, origin), to_pos(*to, origin));
+            if *faint {
+                faint_arrow(painter, ends, color(c.percent(45)));
+            } else {
+                arrow(painter, ends, color(*c), color(*halo), *end);
+            }
         }
         _ => {}
     }
@@ -89,18 +94,32 @@ fn shape(item: &Item, painter: &Painter, origin: Pos2) {
 /// Length of an arrow's head, points.
 const HEAD: f32 = 5.0;
 
+/// Leaves and arrives horizontally.
+fn curve(from: Pos2, to: Pos2) -> [Pos2; 4] {
+    let reach = ((to.x - from.x).abs() * 0.5).clamp(12.0, 120.0);
+    let side = Vec2::new(reach, 0.0);
+    [from, from + side, to - side, to]
+}
+
+fn faint_arrow(painter: &Painter, (from, to): (Pos2, Pos2), line: Color32) {
+    painter.add(CubicBezierShape::from_points_stroke(
+        curve(from, to),
+        false,
+        Color32::TRANSPARENT,
+        PathStroke::new(1.0, line),
+    ));
+    let half = Vec2::new(0.0, 2.0);
+    let base = to - Vec2::new(4.0, 0.0);
+    let points = vec![to, base + half, base - half];
+    painter.add(Shape::convex_polygon(points, line, Stroke::NONE));
+}
+
 fn arrow(painter: &Painter, (from, to): (Pos2, Pos2), line: Color32, halo: Color32, end: ArrowEnd) {
     let tip = match end {
         ArrowEnd::Head => to - Vec2::new(HEAD - 1.0, 0.0),
         ArrowEnd::Dot => to,
     };
-    let reach = ((tip.x - from.x).abs() * 0.5).clamp(12.0, 120.0);
-    let points = [
-        from,
-        from + Vec2::new(reach, 0.0),
-        tip - Vec2::new(reach, 0.0),
-        tip,
-    ];
+    let points = curve(from, tip);
     for (width, color) in [(5.5, halo), (1.5, line)] {
         let stroke = PathStroke::new(width, color);
         painter.add(CubicBezierShape::from_points_stroke(

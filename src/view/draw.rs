@@ -173,6 +173,8 @@ pub enum Item {
         halo: Rgba,
         /// How it ends.
         end: ArrowEnd,
+        /// Thin and without halo: one of many.
+        faint: bool,
     },
     /// One line of text.
     Text(Text),

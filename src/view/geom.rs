@@ -166,14 +166,16 @@ mod tests {
 
     #[test]
     fn colours_mix_in_integers() {
-        let c = Rgba::hex(0xD5_5E_00);
+        let c = Rgba::hex(0x00D5_5E00);
         assert_eq!(c.0, [0xD5, 0x5E, 0, 255]);
         assert_eq!(c.percent(30).0[3], 77);
         assert_eq!(c.shade(55).0, [117, 52, 0, 255]);
         assert_eq!(Rgba::hex(0).tint(50).0, [127, 127, 127, 255]);
         assert_eq!(
-            Rgba::hex(0xFF_FF_FF).percent(0).over(Rgba::hex(0x1B_1B_1F)),
-            Rgba::hex(0x1B_1B_1F)
+            Rgba::hex(0x00FF_FFFF)
+                .percent(0)
+                .over(Rgba::hex(0x001B_1B1F)),
+            Rgba::hex(0x001B_1B1F)
         );
     }
 

@@ -25,7 +25,9 @@ pub use layout::{
     Scroll, TITLE, areas, band_content_height, layout, legend, overview, overview_viewport, title,
     window_edges,
 };
-pub use lod::{Intervals, Leaf, Lod, Part, Piece, RankTrees, SubRow, Tree, WaitRow};
+pub use lod::{
+    HighlightRow, Highlights, Intervals, Leaf, Lod, Part, Piece, RankTrees, SubRow, Tree, WaitRow,
+};
 pub use rows::{
     GROUP_GAP, LANE_GAP, MAX_OPEN_FRAMES, MAX_OPEN_WORKERS, Node, NodeId, NodeKind, QUIET_SHARE,
     ROW_HEIGHT, Row, RowKind, RowState, RowTree, Rows, SUMMARY_HEIGHT,

@@ -99,7 +99,7 @@ fn the_search_finds_filters_and_walks() {
     for (query, hits) in [
         ("layer:fetch", 3),
         ("dur>60ms gemm", 3),
-        ("dur>80ms", 3),
+        ("dur>80ms step", 3),
         ("lane:7", 3),
         ("=\"forward\"", 3),
         ("nothing at all", 0),

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use egui_kittest::kittest::Queryable;
-use stallscope::app::{Action, Dialog, Request};
+use stallscope::app::{Action, Dialog, ErrorDialog, Request};
+use stallscope::import::{ErrorKind, LoadError};
 
-use super::common::{scratch, shared};
+use super::common::{repository, scratch, shared};
 use super::harness::*;
 
 /// The texts of an error dialog.
@@ -31,7 +32,6 @@ fn unknown_files_are_named_with_what_can_be_read() {
         assert!(text.contains(name), "{text}");
         w.get_by_label("Copy details").click();
         w.run_steps(2);
-        w.get_by_label("Close (Esc)");
         w.check_accessibility();
         w.get_all_by_label("Close")
             .next()
@@ -81,9 +81,8 @@ fn nsight_reports_come_with_the_command_that_converts_them() {
     open(&mut w, &report);
     assert!(error_of(&mut w).contains("nsys export"));
     w.get_by_label("Copy command").click();
-    w.run_steps(2);
-    let copied = w.output().platform_output.commands.len();
-    let _ = copied;
+    w.run_steps(4);
+    w.get_by_label("Command copied");
 }
 
 #[test]
@@ -96,7 +95,7 @@ fn a_truncated_trace_opens_with_a_notice() {
     w.get_by_label_contains("notice").click();
     w.run_steps(3);
     assert!(matches!(w.state().state.dialog, Some(Dialog::Notices)));
-    w.get_by_label_contains("ends early");
+    w.get_by_label_contains("The file ends ");
     w.check_accessibility();
 }
 
@@ -156,4 +155,105 @@ fn a_dropped_file_opens() {
     w.step();
     until(&mut w, "the dropped file", |app| app.state.doc.is_some());
     assert_eq!(doc(&w).name, "tiny.json");
+}
+
+/// All notices of the open trace, as the list shows them.
+fn notices(w: &Window) -> Vec<String> {
+    let report = &doc(w).report;
+    report.notices.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn what_is_missing_or_skipped_is_said() {
+    let dir = scratch("ui_notices");
+    let skipped = r#"{"traceEvents":[{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":10,"dur":5},
+        {"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":1,"ts":20}]}"#;
+    let alone = dir.join("alone");
+    std::fs::create_dir_all(&alone).expect("a folder");
+    let run = repository("sample_traces/dftracer_2_workers");
+    let main = std::fs::read_dir(&run)
+        .expect("readable")
+        .flatten()
+        .find(|e| e.file_name().to_string_lossy().contains("-app"))
+        .expect("the main process");
+    std::fs::copy(main.path(), alone.join(main.file_name())).expect("copied");
+    let mut cases = vec![
+        (write(&dir, "skipped.json", skipped), "were skipped"),
+        (alone, "Only 1 process found"),
+    ];
+    if let Some(path) = shared("nsight/errors/no_kernels.sqlite") {
+        cases.push((path, "no CUDA activity"));
+    }
+    for (path, text) in cases {
+        let mut w = showing(&path);
+        let said = notices(&w);
+        assert!(
+            said.iter().any(|n| n.contains(text)),
+            "{text} is not in {said:#?}"
+        );
+        act(&mut w, Action::Do(stallscope::app::Command::Notices));
+        w.get_all_by_label_contains(text)
+            .next()
+            .expect("it is in the list");
+    }
+}
+
+#[test]
+fn a_trace_that_may_not_fit_can_be_opened_anyway() {
+    let dir = scratch("ui_large");
+    let path = tiny(&dir);
+    let error = LoadError::new(
+        ErrorKind::TooLarge,
+        &path,
+        "This trace needs about 9 GiB; 6 GiB are free.",
+        "Close other programs, open a part of the run, or open it anyway.",
+    );
+    let mut w = window();
+    for open_it in [false, true] {
+        let dialog = ErrorDialog::Failed(error.clone(), request(&path));
+        w.state_mut().state.dialog = Some(Dialog::Error(Box::new(dialog)));
+        w.run_steps(3);
+        w.get_by_label_contains("needs about 9 GiB; 6 GiB are free");
+        w.get_by_label(if open_it { "Open anyway" } else { "Cancel" })
+            .click();
+        w.run_steps(3);
+        assert!(w.state().state.dialog.is_none());
+        assert_eq!(
+            w.state().state.loading.is_some() || w.state().state.doc.is_some(),
+            open_it
+        );
+    }
+    until(&mut w, "opening", |app| app.state.doc.is_some());
+}
+
+#[test]
+fn cancelling_while_reading_leaves_the_old_trace() {
+    let dir = scratch("ui_cancel_reading");
+    let mut w = showing(&tiny(&dir));
+    let event = r#"{"ph":"X","cat":"cpu_op","name":"aten::add","pid":1,"tid":1,"ts":1000,"dur":5,"args":{"External id":1}},"#;
+    let text = format!("{{\"traceEvents\":[{}{{}}]}}", event.repeat(400_000));
+    let large = write(&dir, "large.json", &text);
+    for share in [0.1, 0.5, 0.9] {
+        let ctx = w.ctx.clone();
+        w.state_mut().state.open(&ctx, request(&large));
+        until(&mut w, "some of it", |app| match &mut app.state.loading {
+            Some(loading) => {
+                let now = loading.snapshot();
+                now.total > 0 && now.done as f64 >= share * now.total as f64
+            }
+            None => true,
+        });
+        // The last bytes may be read at once; then there is nothing left to cancel.
+        let runs = w.state().state.loading.is_some();
+        if runs {
+            let begun = std::time::Instant::now();
+            w.key_press(egui::Key::Escape);
+            w.run_steps(2);
+            assert!(w.state().state.loading.is_none(), "cancelled at {share}");
+            assert!(begun.elapsed() < Duration::from_secs(2));
+            assert_eq!(doc(&w).name, "tiny.json");
+        } else {
+            assert!(share > 0.1, "it was opened before a tenth was seen");
+        }
+    }
 }

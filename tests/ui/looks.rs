@@ -8,7 +8,7 @@ use super::common::scratch;
 use super::harness::*;
 
 fn small() -> Window {
-    sized(760.0, 480.0, Store::none())
+    sized(900.0, 560.0, Store::none())
 }
 
 #[test]

@@ -5,7 +5,7 @@ use egui_kittest::kittest::Queryable;
 use stallscope::app::{Action, Tab};
 use stallscope::time::TimeRange;
 
-use super::common::{repository, scratch, shared};
+use super::common::{repository, scratch};
 use super::harness::*;
 
 fn show(w: &mut Window, tab: Tab) {
@@ -78,7 +78,7 @@ fn steps_have_their_figures_and_a_click_selects_one() {
     let mut w = showing(&tiny(&scratch("ui_steps")));
     show(&mut w, Tab::Steps);
     let row = w.get_by_label_contains(
-        "Step 1, Rank 0, Time 100.000 ms, Wait 40.000 ms, Exposed 20.000 ms, Hidden 20.000 ms, GPU busy 75.000 ms",
+        "#1, Rank 0, Time 100.000 ms, Wait 40.000 ms, Exposed 20.000 ms, Hidden 20.000 ms, GPU busy 75.000 ms",
     );
     row.click();
     settle(&mut w);
@@ -92,7 +92,7 @@ fn sorting_turns_around() {
     let tops = |w: &Window| -> Vec<f32> {
         (0..3)
             .map(|i| {
-                w.get_by_label_contains(&format!("Step {i}, Rank 0"))
+                w.get_by_label_contains(&format!("#{i}, Rank 0"))
                     .rect()
                     .top()
             })
@@ -185,15 +185,12 @@ fn the_verdict_names_the_bound_and_shows_where() {
 
 #[test]
 fn what_if_answers_for_a_recorded_loader() {
-    let Some(path) = shared("nsight/db") else {
-        return;
-    };
-    drop(path);
     let mut w = showing(&repository("sample_traces/dftracer_2_workers"));
     show(&mut w, Tab::WhatIf);
     w.get_by_label("Step");
     w.get_by_label_contains("Measured per batch");
-    w.get_by_label("Workers").focus();
+    w.get_by_role_and_label(egui::accesskit::Role::Slider, "Workers")
+        .focus();
     w.run_steps(2);
     w.key_press(Key::ArrowRight);
     settle(&mut w);

@@ -112,17 +112,19 @@ fn links_lead_from_the_call_to_its_kernel_and_back() {
     key(&mut w, Key::ArrowUp);
     assert_eq!(doc(&w).span, Some(forward));
     // The tail ends where the kernel does, to the nanosecond.
+    // It belongs to the outermost span with that last kernel: the step.
     let tail = doc(&w)
         .analysis
         .tails()
         .iter()
-        .find(|t| t.span == forward)
+        .find(|t| t.last_op == kernel)
         .expect("a tail");
+    assert_eq!(trace.span_name(tail.span), "ProfilerStep#0");
     assert_eq!(
         tail.lag,
-        trace.spans().end(kernel) - trace.spans().end(forward)
+        trace.spans().end(kernel) - trace.spans().end(tail.span)
     );
-    assert_eq!(tail.lag, 74_500_000);
+    assert_eq!(tail.lag, 20 * MS);
 }
 
 #[test]
@@ -183,7 +185,7 @@ fn the_wheel_pans_and_scrolls_and_back_returns_the_exact_view() {
         unit: egui::MouseWheelUnit::Point,
         delta: Vec2::new(-120.0, 0.0),
         phase: egui::TouchPhase::Move,
-        source: egui::MouseWheelSource::default(),
+        source: egui::MouseWheelSource::Wheel,
         modifiers: Modifiers::NONE,
     });
     w.run_steps(12);
@@ -260,6 +262,23 @@ fn the_exported_picture_is_that_of_the_exporter() {
         "{} and {} bytes",
         written.len(),
         direct.png.len()
+    );
+    // And that of the command line.
+    let by_command = dir.join("command.png");
+    let status = std::process::Command::new(env!("CARGO_BIN_EXE_stallscope"))
+        .args(["png", "--range", "100ms..200ms", "-o"])
+        .arg(&by_command)
+        .arg(dir.join("tiny.json"))
+        .stderr(std::process::Stdio::null())
+        .status()
+        .expect("the program runs");
+    assert!(status.success());
+    let command = std::fs::read(&by_command).expect("written");
+    assert!(
+        written == command,
+        "{} and {} bytes",
+        written.len(),
+        command.len()
     );
     key(&mut w, Key::Escape);
     assert!(w.state().state.dialog.is_none());

@@ -1,6 +1,6 @@
 //! Export PNG: options on the left, the picture on the right, as it will be.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use egui::{DragValue, Grid, RichText, Slider, TextEdit, TextureHandle, TextureOptions, Ui, vec2};
 
@@ -27,6 +27,8 @@ pub struct ExportDialog {
     file: String,
     /// Whether the user changed the name.
     renamed: bool,
+    /// The Save button got the focus, so that Enter saves.
+    focused: bool,
     preview: Latest<PngOptions, Preview>,
     texture: Option<(u64, TextureHandle)>,
 }
@@ -47,6 +49,7 @@ impl ExportDialog {
             lanes: Lanes::AsShown,
             file: String::new(),
             renamed: false,
+            focused: false,
             preview: Latest::new("stallscope-preview"),
             texture: None,
         })
@@ -86,7 +89,7 @@ pub fn export_ui(
     );
     if !dialog.renamed {
         let name = suggested_name(&doc.name, export_job::range(doc, dialog.span));
-        let folder = std::env::current_dir().unwrap_or_default();
+        let folder = folder(state.settings.export_folder.as_deref());
         dialog.file = folder.join(name).display().to_string();
     }
     let (area, _) = ui.allocate_exact_size(vec2(size.x, size.y - 70.0), egui::Sense::hover());
@@ -192,8 +195,12 @@ fn file_ui(ui: &mut Ui, dialog: &mut ExportDialog, actions: &mut Actions) -> boo
         let response = ui.add(edit).labelled_by(label);
         dialog.renamed |= response.changed();
         let entered = response.lost_focus() && ui.input(|i| i.key_pressed(egui::Key::Enter));
-        let save = ui.button("Save").clicked();
-        if save || entered {
+        let save = ui.button("Save");
+        if !dialog.focused {
+            dialog.focused = true;
+            save.request_focus();
+        }
+        if save.clicked() || entered {
             actions.push(Action::SavePng(Some(PathBuf::from(dialog.file.trim()))));
         }
         if ui
@@ -206,4 +213,17 @@ fn file_ui(ui: &mut Ui, dialog: &mut ExportDialog, actions: &mut Actions) -> boo
         close = ui.button("Cancel").clicked();
     });
     close
+}
+
+/// Where pictures go: where the last one went, else the working folder, else (started from a desktop) the home folder.
+fn folder(last: Option<&Path>) -> PathBuf {
+    if let Some(last) = last {
+        return last.to_owned();
+    }
+    let here = std::env::current_dir().unwrap_or_default();
+    if here.parent().is_some() {
+        return here;
+    }
+    let home = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
+    std::env::var_os(home).map_or(here, PathBuf::from)
 }

@@ -12,8 +12,10 @@ pub fn help_ui(ui: &mut Ui, state: &AppState) -> bool {
     let height = (screen.height() - 130.0).max(200.0);
     egui::ScrollArea::vertical()
         .max_height(height)
+        .min_scrolled_height(height)
         .auto_shrink([false, true])
         .show(ui, |ui| {
+            ui.spacing_mut().interact_size.y = 15.0;
             ui.columns(2, |columns| {
                 let left = [Group::File, Group::View, Group::Window];
                 for group in left {
@@ -56,11 +58,14 @@ fn group_ui(ui: &mut Ui, group: Group, mac: bool) {
 
 fn mouse_ui(ui: &mut Ui) {
     heading(ui, "Mouse");
-    for (gesture, does) in GESTURES {
-        ui.horizontal_wrapped(|ui| {
-            ui.spacing_mut().item_spacing.x = 6.0;
-            ui.label(RichText::new(*gesture).monospace().weak());
-            ui.label(*does);
+    egui::Grid::new("help mouse")
+        .num_columns(2)
+        .spacing([12.0, 3.0])
+        .show(ui, |ui| {
+            for (gesture, does) in GESTURES {
+                ui.label(RichText::new(*gesture).monospace().weak());
+                ui.label(*does);
+                ui.end_row();
+            }
         });
-    }
 }

@@ -42,7 +42,9 @@ pub fn dialog_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
         Dialog::Palette(_) => "Commands",
         Dialog::Export(_) => "Export PNG",
     };
-    let modal = egui::Modal::new(Id::unique(("dialog", title))).show(ui.ctx(), |ui| {
+    let frame = egui::Frame::popup(ui.style()).inner_margin(14.0);
+    let modal = egui::Modal::new(Id::unique(("dialog", title))).frame(frame);
+    let modal = modal.show(ui.ctx(), |ui| {
         ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
         let mut close = false;
         let mut stay = |ui: &mut Ui, dialog: &mut Dialog| match dialog {

@@ -19,6 +19,7 @@ pub fn notices_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) -> bool 
     let report = &doc.report;
     egui::ScrollArea::vertical()
         .max_height((screen.height() - 200.0).max(160.0))
+        .min_scrolled_height((screen.height() - 200.0).clamp(160.0, 500.0))
         .auto_shrink([false, true])
         .show(ui, |ui| {
             if report.notices.is_empty() {

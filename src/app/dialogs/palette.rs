@@ -72,6 +72,7 @@ pub fn palette_ui(
     }
     egui::ScrollArea::vertical()
         .max_height(360.0)
+        .min_scrolled_height(360.0)
         .auto_shrink([false, true])
         .show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 0.0;

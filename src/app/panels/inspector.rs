@@ -156,7 +156,10 @@ fn facts(doc: &Document, span: SpanId) -> Vec<(&'static str, String)> {
         out.push(("Self time", format_ns(about.self_time)));
     }
     if let Some((step, share)) = hover::step_of(doc, span) {
-        out.push(("Step", format!("{} ({} of it)", step.label, percent(share))));
+        out.push((
+            "Step",
+            format!("{} ({} of it)", hover::short_step(step), percent(share)),
+        ));
     }
     out.push(("Lane", lane.name.clone()));
     out.push(("Category", trace.category(spans.cat(span)).name.clone()));

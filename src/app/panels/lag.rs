@@ -12,10 +12,18 @@ use crate::app::jobs::Latest;
 use crate::app::look::Look;
 use crate::app::state::AppState;
 use crate::app::table::{Cell, Column, Table, TableState};
+use crate::model::SpanId;
 use crate::time::TimeRange;
 
 /// CPU spans by name, of a window.
-pub type Job = Latest<TimeRange, Vec<NameRow>>;
+pub type Job = Latest<TimeRange, Vec<Row>>;
+
+/// One name.
+pub struct Row {
+    row: NameRow,
+    /// The call in which the wait for its GPU work shows up, of the longest span.
+    charged_to: Option<SpanId>,
+}
 
 const CAPTION: &str = "CPU time of a span is not its GPU time: work is queued and runs later. \
     Tail = end of the last GPU work a span launched, after the span's own end. Click: the longest span of the name.";
@@ -43,19 +51,41 @@ pub fn lag_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
     let (analysis, stamp) = (doc.analysis.clone(), doc.jobs.lag.stamp());
     let table = table(&analysis, &rows, &look);
     if let Some(row) = shown_ui(ui, doc, &table, stamp, TableState::descending(3)) {
-        actions.push(Action::RevealSpan(rows[row].longest));
+        actions.push(Action::RevealSpan(rows[row].row.longest));
     }
 }
 
-fn request(ui: &Ui, doc: &mut Document) -> Option<Arc<Vec<NameRow>>> {
+fn request(ui: &Ui, doc: &mut Document) -> Option<Arc<Vec<Row>>> {
     let range = Scope::of(doc).range;
     let analysis = doc.analysis.clone();
-    let make = move || analysis.name_table(range);
+    let make = move || {
+        let rows = analysis.name_table(range).into_iter();
+        rows.map(|row| Row {
+            charged_to: charged_to(&analysis, &row),
+            row,
+        })
+        .collect()
+    };
     doc.jobs.lag.request(range, make, waker(ui.ctx()));
     doc.jobs.lag.last().cloned()
 }
 
-fn table<'a>(analysis: &'a Analysis, rows: &'a [NameRow], look: &'a Look) -> FnTable<'a> {
+/// The synchronising call that was waiting when the last GPU work of the longest span ended.
+fn charged_to(analysis: &Analysis, row: &NameRow) -> Option<SpanId> {
+    let spans = analysis.trace().spans();
+    let figures = analysis.span_figures(row.longest, analysis.options().own);
+    let end = figures
+        .gpu_last
+        .filter(|_| figures.lag.is_some_and(|l| l > 0))?;
+    let from = spans.start(row.longest);
+    let calls = analysis.sync_calls(TimeRange::new(from, end));
+    let tolerance = analysis.options().sync_tol;
+    calls
+        .into_iter()
+        .find(|&c| spans.end(c).saturating_add(tolerance) >= end)
+}
+
+fn table<'a>(analysis: &'a Analysis, rows: &'a [Row], look: &'a Look) -> FnTable<'a> {
     let columns = vec![
         Column::text("Span", 220.0, "Name of the CPU span"),
         Column::number("Calls", 70.0, "Spans of this name"),
@@ -77,9 +107,14 @@ fn table<'a>(analysis: &'a Analysis, rows: &'a [NameRow], look: &'a Look) -> FnT
         ),
         Column::number("Tail max", 105.0, "The largest of them"),
         Column::number("With GPU", 80.0, "Spans that launched something"),
+        Column::text(
+            "Charged to",
+            180.0,
+            "The synchronising call in which its GPU work ends, for the longest span",
+        ),
     ];
     FnTable::new(columns, rows.len(), move |row, column| {
-        let r = &rows[row];
+        let r = &rows[row].row;
         match column {
             0 => Cell::text(analysis.trace().name(r.name)),
             1 => Cell::Count(r.count),
@@ -88,10 +123,14 @@ fn table<'a>(analysis: &'a Analysis, rows: &'a [NameRow], look: &'a Look) -> FnT
             4 => Cell::Ns(r.gpu_during),
             5 => Cell::ns(r.median_lag),
             6 => Cell::ns(r.max_lag),
-            _ => Cell::Count(r.with_gpu),
+            7 => Cell::Count(r.with_gpu),
+            _ => match rows[row].charged_to {
+                Some(call) => Cell::text(analysis.trace().span_name(call)),
+                None => Cell::None,
+            },
         }
     })
-    .swatch(move |row| Some(look.swatch(analysis.layers().info(rows[row].layer).class)))
+    .swatch(move |row| Some(look.swatch(analysis.layers().info(rows[row].row.layer).class)))
 }
 
 /// Runs `use_it` with the table.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use egui::{Ui, vec2};
-use egui_plot::{Bar, BarChart, Plot};
+use egui_plot::{AxisHints, Bar, BarChart, Plot};
 
 use super::{FnTable, Scope, busy_ui, caption_ui, empty_ui, shown_ui, waker};
 use crate::analysis::{LayerId, StepRow};
@@ -20,6 +20,9 @@ use crate::view::Swatch;
 const CHART: f32 = 96.0;
 /// Bars that are drawn; of longer runs neighbours are joined.
 const MAX_BARS: usize = 400;
+
+/// A few steps do not fill the chart.
+const MIN_BARS: f64 = 12.0;
 
 const NONE: &str = "No steps found: no ProfilerStep, NVTX or step spans, and no fetch spans to derive them from. \
     Give torch.profiler a schedule and call prof.step(), or mark steps with an NVTX range.";
@@ -51,7 +54,8 @@ pub fn steps_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
     if let Some(row) = chart_ui(ui, doc, &rows, &look) {
         actions.push(Action::ZoomToRange(row));
     }
-    caption_ui(ui, state, &summary(&rows));
+    let known = doc.analysis.ranks().iter().any(|r| r.gpu.is_some());
+    caption_ui(ui, state, &summary(&rows, known));
     let Some(doc) = &mut state.doc else {
         return;
     };
@@ -81,13 +85,20 @@ fn request(ui: &Ui, doc: &mut Document) -> Option<Arc<Vec<Row>>> {
     doc.jobs.steps.last().cloned()
 }
 
-/// Sum, median, 95th percentile and maximum of step time and exposed wait.
-fn summary(rows: &[Row]) -> String {
+/// Sum, median, 95th percentile and maximum of step time and of exposed wait (of all wait where no GPU is known).
+fn summary(rows: &[Row], known: bool) -> String {
     let times = crate::analysis::ColumnSummary::of(rows.iter().map(|r| r.row.time()));
-    let exposed = crate::analysis::ColumnSummary::of(rows.iter().map(|r| r.row.wait_exposed));
+    let exposed = crate::analysis::ColumnSummary::of(rows.iter().map(|r| {
+        if known {
+            r.row.wait_exposed
+        } else {
+            r.row.wait
+        }
+    }));
+    let what = if known { "exposed wait" } else { "batch wait" };
     let text = |ns: Option<i64>| ns.map_or("–".to_owned(), format_ns);
     format!(
-        "{} steps · step median {}, p95 {}, max {} · exposed wait {} in all, median {}, p95 {}",
+        "{} steps · step median {}, p95 {}, max {} · {what} {} in all, median {}, p95 {}",
         rows.len(),
         text(times.median),
         text(times.p95),
@@ -109,8 +120,13 @@ fn chart_ui(ui: &mut Ui, doc: &Document, rows: &[Row], look: &Look) -> Option<Ti
     let mean = |g: &[Row], f: &dyn Fn(&StepRow) -> i64| {
         g.iter().map(|r| f(&r.row) as f64).sum::<f64>() / g.len() as f64 * scale
     };
-    let bars = |f: &dyn Fn(&StepRow) -> i64| -> Vec<Bar> {
-        let bar = |(i, g): (usize, &&[Row])| Bar::new(i as f64, mean(g, f)).width(0.86);
+    let bars = |fill: egui::Color32, f: &dyn Fn(&StepRow) -> i64| -> Vec<Bar> {
+        let bar = |(i, g): (usize, &&[Row])| {
+            Bar::new(i as f64, mean(g, f))
+                .width(0.86)
+                .fill(fill)
+                .stroke(egui::Stroke::NONE)
+        };
         groups.iter().enumerate().map(bar).collect()
     };
     let theme = &look.theme;
@@ -120,12 +136,15 @@ fn chart_ui(ui: &mut Ui, doc: &Document, rows: &[Row], look: &Look) -> Option<Ti
     let first_name = if known { "exposed wait" } else { "batch wait" };
     let first = BarChart::new(
         first_name,
-        bars(&|r| if known { r.wait_exposed } else { r.wait }),
+        bars(wait, &|r| if known { r.wait_exposed } else { r.wait }),
     )
     .color(wait);
-    let second = BarChart::new("GPU busy", bars(&|r| if known { r.gpu_busy } else { 0 }))
-        .color(gpu)
-        .stack_on(&[&first]);
+    let second = BarChart::new(
+        "GPU busy",
+        bars(gpu, &|r| if known { r.gpu_busy } else { 0 }),
+    )
+    .color(gpu)
+    .stack_on(&[&first]);
     let other = |r: &StepRow| {
         let shown = if known {
             r.wait_exposed + r.gpu_busy
@@ -134,7 +153,7 @@ fn chart_ui(ui: &mut Ui, doc: &Document, rows: &[Row], look: &Look) -> Option<Ti
         };
         (r.time() - shown).max(0)
     };
-    let third = BarChart::new("other", bars(&other))
+    let third = BarChart::new("other", bars(rest, &other))
         .color(rest)
         .stack_on(&[&first, &second]);
     let symbol = unit.symbol();
@@ -149,9 +168,14 @@ fn chart_ui(ui: &mut Ui, doc: &Document, rows: &[Row], look: &Look) -> Option<Ti
         .allow_scroll(false)
         .allow_boxed_zoom(false)
         .show_background(false)
-        .set_margin_fraction(vec2(0.01, 0.05))
+        .set_margin_fraction(vec2(0.01, 0.12))
         .include_y(0.0)
-        .y_axis_formatter(move |mark, _| format!("{} {symbol}", mark.value))
+        .include_x(MIN_BARS)
+        .custom_y_axes(vec![
+            AxisHints::new_y()
+                .label_spacing(10.0..=16.0)
+                .formatter(move |mark, _| format!("{} {symbol}", mark.value)),
+        ])
         .show(ui, |plot| {
             plot.bar_chart(first);
             if known {
@@ -185,7 +209,7 @@ fn table<'a>(
     range: Option<TimeRange>,
 ) -> FnTable<'a> {
     let mut columns = vec![
-        Column::text("Step", 70.0, "Number or name"),
+        Column::text("Step", 130.0, "Number or name"),
         Column::number("Rank", 46.0, "Distributed rank"),
         Column::number("Time", 100.0, "Length of the step"),
         Column::number("Wait", 100.0, "The loop waits for its batch"),

@@ -1,7 +1,7 @@
 //! The What-if tab: step time with other workers, cores or cached data, from measured costs.
 
 use egui::{Grid, RichText, Slider, Ui, vec2};
-use egui_plot::{Bar, BarChart, Plot};
+use egui_plot::{AxisHints, Bar, BarChart, Plot};
 
 use super::{Scope, busy_ui, empty_ui, waker};
 use crate::analysis::{Rates, WhatIf};
@@ -209,6 +209,7 @@ fn chart_ui(ui: &mut Ui, rates: &Rates, question: Question, look: &Look) {
         Bar::new(f64::from(w.workers), value / 1e6)
             .width(0.8)
             .fill(fill)
+            .stroke(egui::Stroke::NONE)
     };
     let work = |w: &WhatIf| bar(w, w.step - w.wait, compute);
     let lost = |w: &WhatIf| bar(w, w.wait, wait);
@@ -226,9 +227,19 @@ fn chart_ui(ui: &mut Ui, rates: &Rates, question: Question, look: &Look) {
         .allow_boxed_zoom(false)
         .show_background(false)
         .include_y(0.0)
-        .set_margin_fraction(vec2(0.01, 0.05))
-        .x_axis_label("workers")
-        .y_axis_formatter(|mark, _| format!("{} ms", mark.value))
+        .set_margin_fraction(vec2(0.01, 0.12))
+        .x_grid_spacer(egui_plot::uniform_grid_spacer(|_| [8.0, 4.0, 1.0]))
+        .custom_x_axes(vec![
+            AxisHints::new_x()
+                .label("workers")
+                .label_spacing(8.0..=14.0)
+                .formatter(|mark, _| format!("{:.0}", mark.value)),
+        ])
+        .custom_y_axes(vec![
+            AxisHints::new_y()
+                .label_spacing(10.0..=16.0)
+                .formatter(|mark, _| format!("{} ms", mark.value)),
+        ])
         .show(ui, |plot| {
             plot.bar_chart(first);
             plot.bar_chart(second);

@@ -32,7 +32,7 @@ pub fn workers_ui(ui: &mut Ui, state: &mut AppState, _actions: &mut Actions) {
         empty_ui(ui, state, NONE);
         return;
     }
-    let text = summary(&figures);
+    let text = summary(&doc.analysis, &figures);
     caption_ui(ui, state, &text);
     let Some(doc) = &mut state.doc else {
         return;
@@ -56,16 +56,25 @@ fn request(ui: &Ui, doc: &mut Document) -> Option<Arc<Vec<(usize, WorkerFigures)
     doc.jobs.workers.last().cloned()
 }
 
-fn summary(figures: &[(usize, WorkerFigures)]) -> String {
+fn summary(analysis: &crate::analysis::Analysis, figures: &[(usize, WorkerFigures)]) -> String {
     let sum = |f: &dyn Fn(&WorkerFigures) -> i64| figures.iter().map(|(_, w)| f(w)).sum::<i64>();
     let processes: usize = figures.iter().map(|(_, f)| f.rows.len()).sum();
     let s = if processes == 1 { "" } else { "es" };
+    let known = figures
+        .iter()
+        .any(|(r, _)| analysis.ranks()[*r].gpu.is_some());
+    let covered = if known {
+        format!(
+            "{} of it ran while the GPU worked, {} while it had nothing to do",
+            format_ns(sum(&|f| f.hidden_sum)),
+            format_ns(sum(&|f| f.exposed_sum))
+        )
+    } else {
+        "what of it the GPU worked through is unknown (no GPU events)".to_owned()
+    };
     format!(
-        "Loading work: {} in {processes} process{s}; {} of it ran while the GPU worked, {} while it had nothing to do. \
-         Busiest process: {}.",
+        "Loading work: {} in {processes} process{s}; {covered}. Busiest process: {}.",
         format_ns(sum(&|f| f.load_sum)),
-        format_ns(sum(&|f| f.hidden_sum)),
-        format_ns(sum(&|f| f.exposed_sum)),
         format_ns(figures.iter().map(|(_, f)| f.busiest).max().unwrap_or(0)),
     )
 }

@@ -311,22 +311,22 @@ impl<'a> Triangle<'a> {
     fn inside(&self, y: i64, x0: i64, x1: i64) -> Option<(i64, i64)> {
         let w = self.weights(x0, y);
         let (mut first, mut end) = (x0, x1);
-        for k in 0..3 {
+        for (k, &w) in w.iter().enumerate() {
             let (a, b) = (self.points[(k + 1) % 3], self.points[(k + 2) % 3]);
             // Weight k at pixel x0 + i is w + i * step.
             let step = -(b[1] - a[1]) * SUB;
             let need = i64::from(!self.edge_counts[k]);
             if step == 0 {
-                if w[k] < need {
+                if w < need {
                     return None;
                 }
             } else if step > 0 {
                 // First i with w + i * step >= need.
-                let i = -((w[k] - need).div_euclid(step));
+                let i = -((w - need).div_euclid(step));
                 first = first.max(x0 + i);
             } else {
                 // Last i with w + i * step >= need.
-                let i = (w[k] - need).div_euclid(-step);
+                let i = (w - need).div_euclid(-step);
                 end = end.min(x0 + i + 1);
             }
         }

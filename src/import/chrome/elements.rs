@@ -52,9 +52,10 @@ pub(super) fn read(
         ended,
     };
     let mut event = Event::empty();
+    let mut defect = pos;
     loop {
         if state == State::Lost {
-            match find_event(parser, pos, last) {
+            match find_event(parser, pos, defect, last) {
                 Found::Event(at) => (pos, state) = (at, State::Element),
                 Found::End(behind) => return stop(behind, state, true),
                 Found::Nothing(consumed) => return stop(consumed, state, false),
@@ -72,11 +73,23 @@ pub(super) fn read(
                 }
                 (pos, state) = (pos + 1, State::Element);
             }
-            b']' => {
-                if state == State::Element {
-                    odd(Odd::Comma);
+            b']' => match list_goes_on(w, pos) {
+                Err(_) if !last => return stop(pos, state, false),
+                Ok(true) => {
+                    odd(Odd::Broken);
+                    (pos, state) = (pos + 1, State::Comma);
                 }
-                return stop(pos + 1, state, true);
+                _ => {
+                    if state == State::Element {
+                        odd(Odd::Comma);
+                    }
+                    return stop(pos + 1, state, true);
+                }
+            },
+            // A stray bracket, or a list in the list: its events count.
+            b'[' if begins_event(w, skip_ws(w, pos + 1)) == Ok(true) => {
+                odd(Odd::Broken);
+                (pos, state) = (pos + 1, State::First);
             }
             b'{' => {
                 if state == State::Comma {
@@ -88,11 +101,20 @@ pub(super) fn read(
                         (pos, state) = (end, State::Comma);
                     }
                     Err(Fail::More) if !last => return stop(pos, State::Element, false),
-                    Err(fail) => match recover(parser, pos, fail, last) {
-                        Ok(next) => (pos, state) = (next, State::Element),
-                        Err(next) => (pos, state) = (next, State::Lost),
-                    },
+                    Err(fail) => {
+                        parser.chunk.tally.add(Odd::Broken, parser.at + pos as u64);
+                        defect = match fail {
+                            Fail::Broken(at) => at,
+                            Fail::More => w.len(),
+                        };
+                        (pos, state) = (pos + 1, State::Lost);
+                    }
                 }
+            }
+            // Without a comma before it, it is no element.
+            _ if state == State::Comma => {
+                odd(Odd::Broken);
+                (pos, state) = (pos + 1, State::Lost);
             }
             _ => match skip_value(w, pos, parser.at, &mut parser.chunk.tally) {
                 Ok(end) => {
@@ -113,37 +135,6 @@ pub(super) fn read(
     }
 }
 
-/// After a defect in the event at `start`: `Ok` is the next event inside what was read of it, `Err` where to look on.
-#[cold]
-fn recover(
-    parser: &mut Parser<'_, '_>,
-    start: usize,
-    fail: Fail,
-    last: bool,
-) -> Result<usize, usize> {
-    let w = parser.w;
-    parser
-        .chunk
-        .tally
-        .add(Odd::Broken, parser.at + start as u64);
-    let behind = match fail {
-        Fail::Broken(at) => at.max(start + 1),
-        Fail::More => w.len(),
-    };
-    let mut from = start + 1;
-    for _ in 0..MAX_TRIES {
-        let Some(at) = next_candidate(&w[..behind], from, w) else {
-            break;
-        };
-        match try_event(parser, at) {
-            Ok(true) => return Ok(at),
-            Err(Fail::More) if !last => break,
-            _ => from = at + 1,
-        }
-    }
-    Err(behind)
-}
-
 /// What a search for the next event found.
 enum Found {
     /// An event at this position.
@@ -154,10 +145,12 @@ enum Found {
     Nothing(usize),
 }
 
-/// The next event, or the end of the list, from `pos` on.
-fn find_event(parser: &mut Parser<'_, '_>, pos: usize, last: bool) -> Found {
+/// The next event, or the end of the list, from `pos` on. In front of the defect only a few candidates are tried: a
+/// stray quote may hide whole events there, but nobody may make the search slow.
+fn find_event(parser: &mut Parser<'_, '_>, pos: usize, defect: usize, last: bool) -> Found {
     let w = parser.w;
     let mut from = pos;
+    let mut tries = 0;
     while let Some(found) = w
         .get(from..)
         .and_then(|rest| memchr::memchr2(b'{', b']', rest))
@@ -184,6 +177,10 @@ fn find_event(parser: &mut Parser<'_, '_>, pos: usize, last: bool) -> Found {
             Err(Fail::More) if !last => return Found::Nothing(context(w, at)),
             _ => {}
         }
+        tries += 1;
+        if tries == MAX_TRIES && from < defect {
+            from = defect;
+        }
     }
     Found::Nothing(w.len())
 }
@@ -203,19 +200,29 @@ fn try_event(parser: &mut Parser<'_, '_>, at: usize) -> Result<bool, Fail> {
     result
 }
 
-fn next_candidate(w: &[u8], from: usize, whole: &[u8]) -> Option<usize> {
-    memchr::memchr_iter(b'{', w.get(from..)?)
-        .map(|i| from + i)
-        .find(|&at| stands_in_list(whole, at) && begins_event(whole, at) == Ok(true))
-}
-
 /// True for a brace behind a comma or an opening bracket.
 fn stands_in_list(w: &[u8], at: usize) -> bool {
     before(w, at).is_none_or(|(b, _)| b == b',' || b == b'[')
 }
 
+/// True for a closing bracket behind which more events follow.
+fn list_goes_on(w: &[u8], at: usize) -> Result<bool, Fail> {
+    let comma = skip_ws(w, at + 1);
+    if byte(w, comma)? != b',' {
+        return Ok(false);
+    }
+    let next = skip_ws(w, comma + 1);
+    match byte(w, next)? {
+        b'[' => begins_event(w, skip_ws(w, next + 1)),
+        _ => begins_event(w, next),
+    }
+}
+
 /// True for a brace that is followed by a key of events.
 fn begins_event(w: &[u8], at: usize) -> Result<bool, Fail> {
+    if byte(w, at)? != b'{' {
+        return Ok(false);
+    }
     let key = skip_ws(w, at + 1);
     if byte(w, key)? != b'"' {
         return Ok(false);

@@ -26,6 +26,8 @@ mod scan;
 mod shape;
 mod stream;
 mod tally;
+#[cfg(test)]
+mod tests;
 mod text;
 
 use std::path::Path;

@@ -20,7 +20,7 @@ pub(super) enum Fail {
 pub(super) type Scan = Result<usize, Fail>;
 
 /// Nesting beyond this is no trace.
-const MAX_DEPTH: u32 = 127;
+const MAX_DEPTH: u32 = wide::MAX_DEPTH;
 
 /// A fast skip over a nested value gives up after this many bytes, since it may have been misled by a stray quote.
 const FAST_LIMIT: usize = 64 << 10;
@@ -244,9 +244,14 @@ pub(super) fn skip_value(w: &[u8], start: usize, at: u64, tally: &mut Tally) -> 
 pub(super) fn repaired_end(w: &[u8], pos: usize) -> Scan {
     let limit = w.len().min(pos + REPAIR_LIMIT);
     let mut quote = string_end(w, pos)?;
+    let first = quote;
     loop {
         if goes_on(w, quote + 1) {
-            return Ok(quote);
+            // A text does not reach into the next event.
+            return match opens_object(&w[..quote], first) {
+                true => Err(Fail::Broken(pos)),
+                false => Ok(quote),
+            };
         }
         quote = match string_end(&w[..limit], quote) {
             Ok(next) => next,
@@ -254,6 +259,16 @@ pub(super) fn repaired_end(w: &[u8], pos: usize) -> Scan {
             Err(_) => return Err(Fail::Broken(pos)),
         };
     }
+}
+
+/// True where `w` holds, from `from` on, an opening brace with a key behind it.
+fn opens_object(w: &[u8], from: usize) -> bool {
+    memchr::memchr_iter(b'{', &w[from..]).any(|i| {
+        let key = skip_ws(w, from + i + 1);
+        w.get(key) == Some(&b'"')
+            && string_end(w, key)
+                .is_ok_and(|end| end - key < 64 && w.get(skip_ws(w, end + 1)) == Some(&b':'))
+    })
 }
 
 fn goes_on(w: &[u8], pos: usize) -> bool {

@@ -128,10 +128,32 @@ impl<'a, 'b> Stream<'a, 'b> {
             self.run_parallel(blocks, threads)?;
         }
         if !self.ctx.progress.is_cancelled() {
-            let (carry, at) = (std::mem::take(&mut self.carry), self.carry_at);
-            self.feed(&carry, at, 0, true);
+            self.close();
         }
         Ok(())
+    }
+
+    /// Reads what is left over when no more blocks follow.
+    fn close(&mut self) {
+        let (carry, at) = (std::mem::take(&mut self.carry), self.carry_at);
+        self.feed(&carry, at, 0, true);
+    }
+
+    /// Reads a text cut into blocks at the given places: what [`Stream::run`] does with blocks of one size.
+    #[cfg(test)]
+    pub fn run_cut(&mut self, text: &[u8], cuts: &[usize]) {
+        let mut start = 0;
+        for &cut in cuts.iter().chain([&text.len()]) {
+            let block = Block {
+                offset: start as u64,
+                bytes: text[start..cut].to_vec(),
+            };
+            if !block.bytes.is_empty() {
+                self.accept(&block, Err(Box::default()));
+            }
+            start = cut;
+        }
+        self.close();
     }
 
     fn run_parallel(&mut self, blocks: &mut Blocks, threads: usize) -> std::io::Result<()> {

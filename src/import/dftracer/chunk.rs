@@ -181,7 +181,12 @@ pub(super) struct Chunk {
     pub bad_utf8: Tally,
     pub bad_value: Tally,
     last_hash: Vec<u8>,
+    last_cat: Option<(Vec<u8>, u16)>,
+    recent: [Option<(Vec<u8>, NameId)>; RECENT],
 }
+
+/// Names that are remembered besides the table.
+const RECENT: usize = 32;
 
 impl Chunk {
     /// Makes room for spans.
@@ -194,8 +199,11 @@ impl Chunk {
         self.args.reserve(spans);
     }
 
-    /// Gives unused room back.
+    /// Gives unused room back, where it is worth a copy.
     pub fn shrink(&mut self) {
+        if self.start.capacity() < self.start.len() + self.start.len() / 4 {
+            return;
+        }
         self.start.shrink_to_fit();
         self.dur.shrink_to_fit();
         self.name.shrink_to_fit();
@@ -435,6 +443,25 @@ impl Chunk {
     }
 
     fn intern(&mut self, token: Token<'_>) -> NameId {
+        // Few names make up most of a file: a look at the last one of the same shape saves hashing it.
+        let bytes = token.bytes;
+        let shape = bytes.len().wrapping_mul(7) + usize::from(bytes.last().copied().unwrap_or(0));
+        let slot = shape % RECENT;
+        if let Some((text, id)) = &self.recent[slot]
+            && text.as_slice() == bytes
+            && !token.escaped
+        {
+            return *id;
+        }
+        let id = self.intern_new(token);
+        // Names that are repaired are counted each time.
+        if !token.escaped && std::str::from_utf8(bytes).is_ok() {
+            self.recent[slot] = Some((bytes.to_vec(), id));
+        }
+        id
+    }
+
+    fn intern_new(&mut self, token: Token<'_>) -> NameId {
         if !token.escaped
             && let Ok(text) = std::str::from_utf8(token.bytes)
         {
@@ -447,6 +474,20 @@ impl Chunk {
     }
 
     fn category(&mut self, token: Token<'_>) -> u16 {
+        if let Some((text, id)) = &self.last_cat
+            && text.as_slice() == token.bytes
+            && !token.escaped
+        {
+            return *id;
+        }
+        let id = self.category_of(token);
+        if !token.escaped {
+            self.last_cat = Some((token.bytes.to_vec(), id));
+        }
+        id
+    }
+
+    fn category_of(&mut self, token: Token<'_>) -> u16 {
         let text = std::str::from_utf8(token.bytes)
             .ok()
             .filter(|_| !token.escaped);

@@ -117,8 +117,16 @@ fn flat_args(rest: &[u8]) -> Option<&[u8]> {
 /// The value of `fhash` in flat args; a text like its key can only be the key, as quotes would be escaped elsewhere.
 fn file_hash(args: &[u8]) -> Option<Token<'_>> {
     const KEY: &[u8] = b"\"fhash\":";
+    /// Key, 16 digits in quotes, bracket.
+    const AT_THE_END: usize = KEY.len() + 18 + 1;
     static FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(KEY));
-    let Some(at) = FINDER.find(args) else {
+    // Recorders of today write it last.
+    let last = args.len().checked_sub(AT_THE_END);
+    let found = match last.filter(|&at| args[at..].starts_with(KEY)) {
+        Some(at) => Some(at),
+        None => FINDER.find(args),
+    };
+    let Some(at) = found else {
         return Some(Token::default());
     };
     let mut cursor = Cursor {

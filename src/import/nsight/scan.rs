@@ -433,6 +433,7 @@ fn take<const N: usize>(
     block: &mut Block<N>,
     has_text: bool,
 ) -> rusqlite::Result<()> {
+    const { assert!(N <= 16, "a bit per column in 16 bits") };
     let mut out = Row {
         rowid,
         none: 0,

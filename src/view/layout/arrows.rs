@@ -7,6 +7,9 @@ use crate::view::draw::{ArrowEnd, Font, Item};
 use crate::view::geom::{Point, Rect};
 use crate::view::rows::RowKind;
 
+/// With more arrows those between the first and the last are faint.
+const MAX_STRONG: usize = 8;
+
 /// One end of an arrow.
 struct End {
     at: Point,
@@ -25,7 +28,9 @@ pub(super) fn arrows(ctx: &mut Ctx<'_>, strip: &Strip<'_>) -> Vec<Item> {
     let mut out = Vec::new();
     let mut edges: [Vec<f32>; 2] = [Vec::new(), Vec::new()];
     let mut last = None;
-    for link in &links.arrows {
+    // The first and the last one tell the delay; many at full strength would be a solid block.
+    let many = links.arrows.len() > MAX_STRONG;
+    for (i, link) in links.arrows.iter().enumerate() {
         let (Some(from), Some(to)) = (end(ctx, strip, link.from), end(ctx, strip, link.to)) else {
             continue;
         };
@@ -42,6 +47,7 @@ pub(super) fn arrows(ctx: &mut Ctx<'_>, strip: &Strip<'_>) -> Vec<Item> {
             } else {
                 ArrowEnd::Head
             },
+            faint: many && i > 0 && i + 1 < links.arrows.len(),
         });
         for end in [&from, &to] {
             chevron(ctx, end, &mut edges, &mut out);

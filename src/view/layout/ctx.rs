@@ -62,6 +62,14 @@ impl<'a> Ctx<'a> {
             .map_or(LayerClass::Api, |l| l.class)
     }
 
+    /// Whether a span has the name of the hovered one.
+    pub fn is_namesake(&self, span: crate::model::SpanId) -> bool {
+        let spans = self.input.trace.spans();
+        self.input
+            .hovered
+            .is_some_and(|h| spans.name(h) == spans.name(span))
+    }
+
     /// One physical pixel, points.
     pub fn pixel(&self) -> f32 {
         1.0 / self.input.metrics.pixels_per_point.max(0.1)

@@ -7,6 +7,7 @@ use crate::analysis::LayerClass;
 use crate::model::{LaneKind, SpanId};
 use crate::view::draw::{Item, Mark, MarkKind, SectionKind, Target};
 use crate::view::geom::Rect;
+use crate::view::lod::HighlightRow;
 use crate::view::rows::{Row, RowKind};
 
 /// Space between a row's edges and its bars, points.
@@ -135,7 +136,8 @@ fn lane_row(ctx: &mut Ctx<'_>, at: (u32, u16), place: Place, out: &mut Layers) {
     if let Some(wait) = wait {
         waits::row(ctx, wait, place, out);
     }
-    if ctx.input.options.tails {
+    // Nothing shines through spans that are faded.
+    if ctx.input.options.tails && ctx.input.hits.is_none() {
         tails::row(ctx, at, place, out);
     }
     chosen(ctx, at, place, out);
@@ -220,8 +222,15 @@ fn draw(ctx: &mut Ctx<'_>, mark: &Mark, run: &Run, place: Place, out: &mut Layer
         look.fill = style::vary(look.fill, ctx.input.trace.spans().name(mark.first));
     }
     span(ctx, mark, &look, out);
+    if ctx.is_namesake(mark.first) && mark.rect.width() >= OWN_WIDTH as f32 {
+        out.spans.push(Item::Outline {
+            rect: mark.rect,
+            color: theme.strong,
+            width: ctx.pixel(),
+        });
+    }
     let wide = run.x1 - run.x0 >= f64::from(crate::view::label::MIN_LABEL_WIDTH);
-    if wide && !summary && ctx.input.options.labels && !waits::has_label(ctx, mark) {
+    if wide && !summary && ctx.input.options.labels && !labelled_elsewhere(ctx, mark) {
         out.labels.push(labels::Candidate {
             rect: mark.rect,
             span: mark.first,
@@ -229,6 +238,16 @@ fn draw(ctx: &mut Ctx<'_>, mark: &Mark, run: &Run, place: Place, out: &mut Layer
             color: look.label,
         });
     }
+}
+
+/// Waits and what stands out are labelled where they are drawn.
+fn labelled_elsewhere(ctx: &Ctx<'_>, mark: &Mark) -> bool {
+    let hit = ctx.input.hits.is_some_and(|h| h.contains(mark.first));
+    let linked = ctx
+        .input
+        .links
+        .is_some_and(|l| l.ops.binary_search(&mark.first).is_ok());
+    hit || linked || waits::has_label(ctx, mark)
 }
 
 /// One span that has a rectangle of its own.
@@ -290,14 +309,31 @@ fn fade_out(_ctx: &Ctx<'_>, rect: Rect, from: crate::view::Rgba, to: crate::view
 /// Rule L6: search hits, linked operations, the selected span and spans of the hovered name.
 fn chosen(ctx: &mut Ctx<'_>, at: (u32, u16), place: Place, out: &mut Layers) {
     let input = ctx.input;
-    if let Some(hits) = input.hits {
-        highlight(ctx, at, place, hits, MarkKind::Hit, out);
+    if let Some(row) = input.hits.and_then(|h| h.row(at.0, at.1)) {
+        hits(ctx, row, place, out);
     }
     if let Some(links) = input.links {
         highlight(ctx, at, place, &links.ops, MarkKind::Linked, out);
     }
     if let Some(span) = input.selected {
         highlight(ctx, at, place, &[span], MarkKind::Selected, out);
+    }
+}
+
+/// The search hits of a row.
+fn hits(ctx: &mut Ctx<'_>, row: &HighlightRow, place: Place, out: &mut Layers) {
+    let input = ctx.input;
+    let mut runs = Runs::priority(input.viewport);
+    let layers = input.analysis.layers();
+    row.walk(input.trace, layers, ctx.window, ctx.merge_ns, &mut |p| {
+        runs.push(p);
+    });
+    for run in runs.finish() {
+        let mut mark = mark(ctx, &run, place, |i| row.id(i));
+        mark.kind = MarkKind::Hit;
+        mark.rect.y0 = place.bar.y0;
+        draw_chosen(ctx, &mark, out);
+        ctx.list.marks.push(mark);
     }
 }
 

@@ -34,6 +34,7 @@ use lanes::Strip;
 
 use super::draw::{Areas, DrawList, Item, SectionKind};
 use super::geom::{Rect, Size};
+use super::lod::Highlights;
 use super::rows::Rows;
 use super::theme::{Swatch, Theme};
 use super::viewport::Viewport;
@@ -70,8 +71,8 @@ pub struct LayoutInput<'a> {
     pub hovered: Option<SpanId>,
     /// Links of the selected span (or else of the hovered one), see [`Links::of`].
     pub links: Option<&'a Links>,
-    /// Search hits, ascending; `None` without a search. All other spans fade.
-    pub hits: Option<&'a [SpanId]>,
+    /// Search hits; `None` without a search. All other spans fade.
+    pub hits: Option<&'a Highlights>,
     /// What to draw.
     pub options: Options,
 }

@@ -18,7 +18,7 @@ pub(super) fn selection(ctx: &mut Ctx<'_>) {
     let (x0, x1) = (ctx.x(range.start), ctx.x(range.end));
     let mut items = vec![Item::Rect {
         rect: Rect::new(x0, areas.ruler.y1, x1, bottom),
-        fill: theme.select.percent(if theme.dark { 14 } else { 12 }),
+        fill: theme.select.percent(if theme.dark { 13 } else { 10 }),
     }];
     items.push(Item::Rect {
         rect: Rect::new(x0, top, x1, areas.ruler.y1),

@@ -2,11 +2,11 @@
 
 use super::runs::{Run, Runs};
 use crate::analysis::{Analysis, Union};
-use crate::model::{SpanId, Trace};
+use crate::model::Trace;
 use crate::time::TimeRange;
 use crate::view::draw::{DrawList, Item, Section, SectionKind, Target};
 use crate::view::geom::{Rect, Size};
-use crate::view::lod::{Lod, Tree};
+use crate::view::lod::{Highlights, Lod, Tree};
 use crate::view::theme::{Swatch, Theme};
 use crate::view::viewport::Viewport;
 
@@ -24,8 +24,8 @@ pub struct OverviewInput<'a> {
     pub size: Size,
     /// The view that the timeline shows.
     pub view: &'a Viewport,
-    /// Search hits, ascending.
-    pub hits: Option<&'a [SpanId]>,
+    /// Search hits.
+    pub hits: Option<&'a Highlights>,
 }
 
 /// Space above and below the strips, points.
@@ -117,11 +117,15 @@ fn rect(run: &Run, y0: f32, y1: f32, fill: crate::view::Rgba) -> Item {
 fn hits(input: &OverviewInput<'_>, map: &Viewport, out: &mut Vec<Item>) {
     let width = input.size.width.max(0.0) as usize + 1;
     let mut columns = vec![false; width];
-    for &id in input.hits.unwrap_or_default() {
-        let x = map.x_from_time(input.trace.spans().start(id));
-        if let Some(c) = columns.get_mut(x.max(0.0) as usize) {
-            *c = true;
-        }
+    let merge = map.ns_per_px().floor() as i64;
+    for row in input.hits.iter().flat_map(|h| h.rows()) {
+        let layers = input.analysis.layers();
+        row.walk(input.trace, layers, map.range(), merge, &mut |p| {
+            let x = map.x_from_time(p.hull.start);
+            if let Some(c) = columns.get_mut(x.max(0.0) as usize) {
+                *c = true;
+            }
+        });
     }
     for (x, _) in columns.iter().enumerate().filter(|(_, hit)| **hit) {
         let x = x as f32;

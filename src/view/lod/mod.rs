@@ -3,6 +3,7 @@
 //!
 //! Busy sums are exact integers, and what a window cuts is walked span by span: nothing is estimated.
 
+mod highlights;
 mod ids;
 mod leaf;
 mod tree;
@@ -11,6 +12,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
+pub use highlights::{HighlightRow, Highlights};
 pub use leaf::{Leaf, Part, SubRow};
 pub use tree::{Intervals, Piece, Tree};
 

@@ -113,17 +113,17 @@ impl Swatch {
     }
 }
 
-const BLACK: Rgba = Rgba::hex(0x00_00_00);
-const WHITE: Rgba = Rgba::hex(0xFF_FF_FF);
+const BLACK: Rgba = Rgba::hex(0x0000_0000);
+const WHITE: Rgba = Rgba::hex(0x00FF_FFFF);
 /// Okabe–Ito, the same in both themes; the neutral role differs.
 const FILLS: [Rgba; 7] = [
-    Rgba::hex(0x00_9E_73),
-    Rgba::hex(0x56_B4_E9),
-    Rgba::hex(0xCC_79_A7),
-    Rgba::hex(0x00_72_B2),
-    Rgba::hex(0xE6_9F_00),
-    Rgba::hex(0xF0_E4_42),
-    Rgba::hex(0xD5_5E_00),
+    Rgba::hex(0x0000_9E73),
+    Rgba::hex(0x0056_B4E9),
+    Rgba::hex(0x00CC_79A7),
+    Rgba::hex(0x0000_72B2),
+    Rgba::hex(0x00E6_9F00),
+    Rgba::hex(0x00F0_E442),
+    Rgba::hex(0x00D5_5E00),
 ];
 
 const fn with_neutral(neutral: Rgba) -> [Rgba; 8] {
@@ -137,20 +137,20 @@ impl Theme {
     pub const fn dark() -> Self {
         Self {
             dark: true,
-            panel: Rgba::hex(0x22_22_27),
-            canvas: Rgba::hex(0x13_13_16),
-            lane: Rgba::hex(0x1B_1B_1F),
-            line: Rgba::hex(0x36_36_3D),
-            text: Rgba::hex(0xEC_EC_F0),
-            weak: Rgba::hex(0xA2_A2_AC),
-            warning: Rgba::hex(0xE8_70_3A),
-            select: Rgba::hex(0x5A_B8_F0),
+            panel: Rgba::hex(0x0022_2227),
+            canvas: Rgba::hex(0x0013_1316),
+            lane: Rgba::hex(0x001B_1B1F),
+            line: Rgba::hex(0x0036_363D),
+            text: Rgba::hex(0x00EC_ECF0),
+            weak: Rgba::hex(0x00A2_A2AC),
+            warning: Rgba::hex(0x00E8_703A),
+            select: Rgba::hex(0x005A_B8F0),
             on_select: BLACK,
-            hit: Rgba::hex(0xF7_E7_3C),
-            steps: [Rgba::hex(0x31_31_38), Rgba::hex(0x29_29_2F)],
+            hit: Rgba::hex(0x00F7_E73C),
+            steps: [Rgba::hex(0x0031_3138), Rgba::hex(0x0029_292F)],
             strong: WHITE,
-            unrecorded: Rgba::hex(0x6E_6E_78),
-            fills: with_neutral(Rgba::hex(0xC8_C8_C8)),
+            unrecorded: Rgba::hex(0x006E_6E78),
+            fills: with_neutral(Rgba::hex(0x00C8_C8C8)),
         }
     }
 
@@ -159,20 +159,20 @@ impl Theme {
     pub const fn light() -> Self {
         Self {
             dark: false,
-            panel: Rgba::hex(0xFF_FF_FF),
-            canvas: Rgba::hex(0xF1_F1_F4),
-            lane: Rgba::hex(0xFF_FF_FF),
-            line: Rgba::hex(0xD9_D9_E0),
-            text: Rgba::hex(0x16_16_1A),
-            weak: Rgba::hex(0x62_62_6C),
-            warning: Rgba::hex(0xA8_4A_00),
-            select: Rgba::hex(0x1A_78_B8),
+            panel: Rgba::hex(0x00FF_FFFF),
+            canvas: Rgba::hex(0x00F1_F1F4),
+            lane: Rgba::hex(0x00FF_FFFF),
+            line: Rgba::hex(0x00D9_D9E0),
+            text: Rgba::hex(0x0016_161A),
+            weak: Rgba::hex(0x0062_626C),
+            warning: Rgba::hex(0x00A8_4A00),
+            select: Rgba::hex(0x001A_78B8),
             on_select: WHITE,
-            hit: Rgba::hex(0xB5_89_00),
-            steps: [Rgba::hex(0xD9_D9_E0), Rgba::hex(0xE6_E6_EB)],
+            hit: Rgba::hex(0x00B5_8900),
+            steps: [Rgba::hex(0x00D9_D9E0), Rgba::hex(0x00E6_E6EB)],
             strong: BLACK,
-            unrecorded: Rgba::hex(0x9A_9A_A4),
-            fills: with_neutral(Rgba::hex(0x66_66_66)),
+            unrecorded: Rgba::hex(0x009A_9AA4),
+            fills: with_neutral(Rgba::hex(0x0066_6666)),
         }
     }
 

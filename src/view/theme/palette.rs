@@ -117,7 +117,7 @@ fn the_formula_gives_published_values() {
     assert!((d - 2.0425).abs() < 1e-4, "{d}");
     let d = distance([50.0, 2.5, 0.0], [73.0, 25.0, -18.0]);
     assert!((d - 27.1492).abs() < 1e-4, "{d}");
-    assert!((contrast(Rgba::hex(0), Rgba::hex(0xFF_FF_FF)) - 21.0).abs() < 1e-9);
+    assert!((contrast(Rgba::hex(0), Rgba::hex(0x00FF_FFFF)) - 21.0).abs() < 1e-9);
 }
 
 #[test]

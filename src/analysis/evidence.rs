@@ -1,0 +1,126 @@
+//! Places that show an issue: waits, gaps, calls, operations, the largest first.
+
+use std::cmp::Reverse;
+
+use super::Analysis;
+use super::gpus::GapCause;
+use super::layers::LayerId;
+use super::verdict::{Evidence, Facts, IssueKind};
+use crate::model::SpanId;
+use crate::time::TimeRange;
+
+impl Analysis {
+    /// At most three places that show an issue, the largest first.
+    pub(super) fn evidence(&self, kind: IssueKind, facts: &Facts<'_>) -> Vec<Evidence> {
+        let inside = |r: TimeRange| facts.set.parts().iter().any(|p| p.overlaps(r));
+        match kind {
+            IssueKind::InputBound
+            | IssueKind::InputWait
+            | IssueKind::InputOk
+            | IssueKind::NoSingleBound => {
+                let waits = self
+                    .waits
+                    .iter()
+                    .filter(|w| w.rank == facts.rank && inside(w.range));
+                let size = |w: &super::loops::Wait| {
+                    if facts.gpu.is_some() {
+                        w.exposed
+                    } else {
+                        w.range.len()
+                    }
+                };
+                largest(waits.map(|w| (size(w), w.span, w.range)))
+            }
+            IssueKind::StartupWait => {
+                let steps = &self.ranks[facts.rank].steps;
+                let waits = self.waits.iter().filter(|w| {
+                    w.rank == facts.rank
+                        && w.step.is_some_and(|s| steps[s].first)
+                        && facts.window.overlaps(w.range)
+                });
+                largest(waits.map(|w| (w.range.len(), w.span, w.range)))
+            }
+            IssueKind::LaunchBound | IssueKind::DependencyBound => {
+                let Some(gpu) = facts.gpu else {
+                    return Vec::new();
+                };
+                let wanted = if kind == IssueKind::LaunchBound {
+                    GapCause::Host
+                } else {
+                    GapCause::Other
+                };
+                let sets = &self.rank_sets[facts.rank];
+                let excused = &sets.excused[wanted as usize];
+                let gaps = self.gaps(gpu, facts.window);
+                let mut gaps: Vec<_> = gaps
+                    .filter(|g| g.cause == wanted)
+                    .map(|g| (g.range.len() - excused.measure_in(g.range), g))
+                    .filter(|(m, g)| *m > 0 && inside(g.range))
+                    .collect();
+                gaps.sort_by_key(|(m, g)| (Reverse(*m), g.range.start));
+                gaps.truncate(3);
+                let place = |(m, g): &(i64, super::gpu_figures::Gap)| {
+                    Some((*m, self.after_gap(gpu, g)?, g.range))
+                };
+                largest(gaps.iter().filter_map(place))
+            }
+            IssueKind::SyncBound => {
+                let lane = self.ranks[facts.rank].loop_lane;
+                let calls = lane
+                    .map(|l| self.core.spans_of(l, LayerId::SYNC))
+                    .unwrap_or_default();
+                let bubble = &self.rank_sets[facts.rank].bubble;
+                let calls = calls
+                    .into_iter()
+                    .filter(|(_, r)| inside(*r))
+                    .map(|(id, r)| {
+                        // The bubble that begins while the call returns.
+                        let reach = TimeRange::new(r.start, r.end.saturating_add(1));
+                        let lost = bubble.parts_in(reach).iter().map(|p| p.len()).sum();
+                        (lost, id, r)
+                    });
+                largest(calls)
+            }
+            IssueKind::CommBound | IssueKind::H2dBound | IssueKind::ComputeBound => {
+                let Some(gpu) = facts.gpu else {
+                    return Vec::new();
+                };
+                let (layer, set) = match kind {
+                    IssueKind::CommBound => (LayerId::GPU_COMM, &self.gpu_sets[gpu].comm_only),
+                    IssueKind::H2dBound => (LayerId::GPU_H2D, &self.gpu_sets[gpu].h2d_exposed),
+                    _ => {
+                        let class = self.gpu_sets[gpu].class(LayerId::GPU_COMPUTE);
+                        (LayerId::GPU_COMPUTE, &**class)
+                    }
+                };
+                let lanes = self.core.gpu_lanes(gpu);
+                let ops = lanes.flat_map(|l| {
+                    let columns = self.core.columns(l);
+                    let (a, b) = columns.start_range(facts.window);
+                    let ops = (a..b).filter(move |&i| columns.of[i] == layer);
+                    ops.map(move |i| (columns.id(i), columns.range(i)))
+                });
+                largest(
+                    ops.filter(|(_, r)| inside(*r))
+                        .map(|(id, r)| (set.measure_in(r), id, r)),
+                )
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// The three largest places.
+pub(super) fn largest(places: impl Iterator<Item = (i64, SpanId, TimeRange)>) -> Vec<Evidence> {
+    let mut top: Vec<(i64, SpanId, TimeRange)> = Vec::with_capacity(4);
+    for place in places.filter(|p| p.0 > 0) {
+        let at = top.partition_point(|t| (Reverse(t.0), t.1) < (Reverse(place.0), place.1));
+        if at < 3 {
+            top.insert(at, place);
+            top.truncate(3);
+        }
+    }
+    top.into_iter()
+        .map(|(_, span, range)| Evidence { span, range })
+        .collect()
+}

@@ -1,0 +1,123 @@
+//! Smaller answers about single places: what workers did during a wait, whether a step synchronises, where forward and
+//! backward are when nobody named them.
+
+use super::Analysis;
+use super::intervals::Union;
+use super::layers::LayerId;
+use crate::time::TimeRange;
+
+/// From this queue depth on the launch queue is full, and the CPU waits inside launch calls.
+pub const QUEUE_FULL: u64 = 1_000;
+
+/// Loading work during an interval, usually a wait. Times in ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LoadingDuring {
+    /// Processes that loaded.
+    pub busy: usize,
+    /// Processes that load at any time.
+    pub of: usize,
+    /// At least one loaded.
+    pub any: i64,
+    /// Summed over processes.
+    pub sum: i64,
+}
+
+/// Forward and backward of a step that names neither: guessed from ops and from the autograd threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InferredPasses {
+    /// From the end of fetch and copy to the start of backward, where ops ran; `None` where none did.
+    pub forward: Option<TimeRange>,
+    /// The autograd threads' nodes, from the first to the last.
+    pub backward: TimeRange,
+}
+
+impl Analysis {
+    /// What the loaders of a rank did in an interval.
+    ///
+    /// # Panics
+    /// If there is no such rank.
+    #[must_use]
+    pub fn loading_during(&self, rank: usize, range: TimeRange) -> LoadingDuring {
+        let sets = &self.rank_sets[rank];
+        let times: Vec<i64> = sets
+            .loaders
+            .iter()
+            .map(|l| l.load.measure_in(range))
+            .collect();
+        LoadingDuring {
+            busy: times.iter().filter(|&&t| t > 0).count(),
+            of: times.len(),
+            any: sets.any_load.measure_in(range),
+            sum: times.iter().sum(),
+        }
+    }
+
+    /// Whether a step of a rank blocks on the GPU: a synchronising call in it waited for operations. `None` without GPU
+    /// operations: then it is unknown.
+    ///
+    /// # Panics
+    /// If there is no such rank or step.
+    #[must_use]
+    pub fn step_synchronises(&self, rank: usize, step: usize) -> Option<bool> {
+        let r = &self.ranks[rank];
+        let (lane, _) = (r.loop_lane?, r.gpu?);
+        let columns = self.core.columns(lane);
+        let (a, b) = columns.start_range(r.steps[step].range);
+        let base = self.sync_base();
+        let mut calls = (a..b)
+            .filter(|&i| columns.of[i] == LayerId::SYNC)
+            .map(|i| columns.id(i));
+        Some(calls.any(|call| base.figures(call).absorbed > 0))
+    }
+
+    /// Forward and backward of a step, guessed for display, where the loop's thread names no backward.
+    ///
+    /// # Panics
+    /// If there is no such rank or step.
+    #[must_use]
+    pub fn inferred_passes(&self, rank: usize, step: usize) -> Option<InferredPasses> {
+        let (r, sets) = (&self.ranks[rank], &self.rank_sets[rank]);
+        let (lane, range) = (r.loop_lane?, r.steps[step].range);
+        let named = |l| {
+            sets.phases
+                .get(&l)
+                .map_or(0, |u: &Union| u.measure_in(range))
+                > 0
+        };
+        if named(LayerId::BACKWARD) {
+            return None;
+        }
+        let process = self.core.process_of(lane);
+        let engines = self
+            .core
+            .cpu_lanes()
+            .filter(|&l| self.core.autograd[l.index()] && self.core.process_of(l) == process);
+        let mut nodes: Option<TimeRange> = None;
+        for engine in engines {
+            let columns = self.core.columns(engine);
+            let (a, b) = columns.start_range(range);
+            for i in (a..b).filter(|&i| columns.of[i] == LayerId::BACKWARD) {
+                let node = columns.range(i);
+                nodes = Some(nodes.map_or(node, |n| TimeRange {
+                    start: n.start.min(node.start),
+                    end: n.end.max(node.end),
+                }));
+            }
+        }
+        let backward = nodes?.clip(range);
+        let before = TimeRange::new(range.start, backward.start);
+        let ends = [LayerId::FETCH, LayerId::H2D].into_iter().filter_map(|l| {
+            let parts = sets.phases.get(&l)?.parts_in(before);
+            parts.last().map(|p| p.end)
+        });
+        let start = ends.max().unwrap_or(range.start);
+        let forward = TimeRange::new(start, backward.start);
+        let columns = self.core.columns(lane);
+        let (a, b) = columns.start_range(forward);
+        let ops = (a..b).any(|i| columns.of[i] == LayerId::OP);
+        Some(InferredPasses {
+            forward: (ops && !forward.is_empty() && !named(LayerId::FORWARD)).then_some(forward),
+            backward,
+        })
+    }
+}

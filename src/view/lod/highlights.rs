@@ -1,0 +1,148 @@
+//! Spans that stand out (search hits), by row and with levels of detail of their own, so that a million of them cost a
+//! frame no more than a hundred.
+
+use std::collections::BTreeMap;
+
+use super::tree::{Intervals, Piece, Tree};
+use super::{Lod, SubRow};
+use crate::analysis::{Analysis, LayerId, Layers};
+use crate::model::{SpanId, Spans, Trace};
+use crate::time::TimeRange;
+
+/// A set of spans, indexed for drawing. Built once per search, off the UI thread.
+#[derive(Default)]
+pub struct Highlights {
+    ids: Vec<SpanId>,
+    rows: BTreeMap<(u32, u16), HighlightRow>,
+}
+
+/// Those of one row.
+pub struct HighlightRow {
+    ids: Vec<SpanId>,
+    tree: Tree,
+}
+
+struct Items<'a> {
+    ids: &'a [SpanId],
+    spans: &'a Spans,
+    layers: &'a Layers,
+}
+
+impl Intervals for Items<'_> {
+    fn len(&self) -> usize {
+        self.ids.len()
+    }
+    fn range(&self, i: usize) -> TimeRange {
+        self.spans.range(self.ids[i])
+    }
+    fn layer(&self, i: usize) -> LayerId {
+        self.layers.of(self.ids[i])
+    }
+}
+
+impl Highlights {
+    /// Indexes spans, given in any order.
+    #[must_use]
+    pub fn new(trace: &Trace, analysis: &Analysis, lod: &Lod, mut ids: Vec<SpanId>) -> Self {
+        ids.sort_unstable();
+        ids.dedup();
+        let mut rows = BTreeMap::new();
+        for lane in trace.lane_ids() {
+            let spans = &trace.lane(lane).spans;
+            let a = ids.partition_point(|id| id.0 < spans.start);
+            let b = ids.partition_point(|id| id.0 < spans.end);
+            if a == b {
+                continue;
+            }
+            for leaf in lod.leaves_of(lane) {
+                for (sub, row) in (0_u16..).zip(&lod.leaf(leaf).rows) {
+                    let own = common(row, &ids[a..b]);
+                    if !own.is_empty() {
+                        let row = HighlightRow::new(trace, analysis.layers(), own);
+                        rows.insert((leaf, sub), row);
+                    }
+                }
+            }
+        }
+        Self { ids, rows }
+    }
+
+    /// All spans, ascending.
+    #[must_use]
+    pub fn ids(&self) -> &[SpanId] {
+        &self.ids
+    }
+
+    /// Whether a span is one of them.
+    #[must_use]
+    pub fn contains(&self, span: SpanId) -> bool {
+        self.ids.binary_search(&span).is_ok()
+    }
+
+    /// Those of a sub-row of a leaf.
+    #[must_use]
+    pub fn row(&self, leaf: u32, sub: u16) -> Option<&HighlightRow> {
+        self.rows.get(&(leaf, sub))
+    }
+
+    /// Those of all rows.
+    pub fn rows(&self) -> impl Iterator<Item = &HighlightRow> {
+        self.rows.values()
+    }
+}
+
+impl HighlightRow {
+    fn new(trace: &Trace, layers: &Layers, ids: Vec<SpanId>) -> Self {
+        let items = Items {
+            ids: &ids,
+            spans: trace.spans(),
+            layers,
+        };
+        let tree = Tree::new(&items);
+        Self { ids, tree }
+    }
+
+    /// The `i`-th of the row.
+    #[must_use]
+    pub fn id(&self, i: u32) -> SpanId {
+        self.ids[i as usize]
+    }
+
+    /// Yields what lies in `window`, merged where whole nodes are at most `merge_ns` long.
+    pub fn walk(
+        &self,
+        trace: &Trace,
+        layers: &Layers,
+        window: TimeRange,
+        merge_ns: i64,
+        out: &mut impl FnMut(Piece),
+    ) {
+        let items = Items {
+            ids: &self.ids,
+            spans: trace.spans(),
+            layers,
+        };
+        self.tree.walk(&items, window, merge_ns, out);
+    }
+}
+
+/// The spans of a row that are among `ids`; both ascend.
+fn common(row: &SubRow, ids: &[SpanId]) -> Vec<SpanId> {
+    let steps = row.len().max(1).ilog2() as usize + 1;
+    if ids.len().saturating_mul(steps) < row.len() {
+        return ids
+            .iter()
+            .copied()
+            .filter(|&id| row.find(id).is_some())
+            .collect();
+    }
+    let mut rest = ids.iter().copied().peekable();
+    let mut out = Vec::new();
+    for id in row.ids() {
+        while rest.next_if(|&other| other < id).is_some() {}
+        if rest.next_if_eq(&id).is_some() {
+            out.push(id);
+        }
+    }
+    out
+}
