@@ -191,7 +191,7 @@ impl Tree {
         }
         let inside = walk.window.start <= node.start && node.end <= walk.window.end;
         if inside && node.end - node.start <= walk.merge_ns {
-            let width = LEAF * FACTOR << (2 * level);
+            let width = (LEAF * FACTOR) << (2 * level);
             let first = i * width;
             let last = (first + width).min(walk.items.len());
             (walk.out)(Piece {
