@@ -1,5 +1,10 @@
 //! The importer of Chrome-trace JSON on real files, against values of an independent program, to the nanosecond.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a reference that cannot be read fails the test"
+)]
+
 mod common;
 
 use std::collections::BTreeMap;

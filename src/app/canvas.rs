@@ -269,9 +269,8 @@ impl Scene<'_> {
 
     /// The span that a mark stands for: itself, or the longest of a run.
     #[must_use]
-    pub fn span_of(&self, mark: usize) -> crate::model::SpanId {
-        let m = &self.list.marks[mark];
-        if m.count == 1 { m.first } else { m.longest }
+    pub fn span_of(&self, doc: &Document, mark: usize) -> crate::model::SpanId {
+        self.list.marks[mark].longest(&doc.trace, doc.tree.lod())
     }
 
     fn pointer(&self, doc: &Document, ui: &Ui) -> Pointer {
@@ -495,7 +494,7 @@ impl Scene<'_> {
                 {
                     actions.push(Action::CurrentWait(w));
                 }
-                actions.push(Action::SelectSpan(Some(self.span_of(m))));
+                actions.push(Action::SelectSpan(Some(self.span_of(doc, m))));
             }
             Hit::Target(Target::Wait(w)) => {
                 actions.push(Action::CurrentWait(w));

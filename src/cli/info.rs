@@ -191,7 +191,8 @@ fn file_text(out: &mut String, trace: &Trace, file: &FileReport) {
         let source = trace.source(id);
         line(out, "producer", &printable(&source.producer));
         line(out, "clock", &clock_text(source));
-        if let Some(rank) = source.rank {
+        let told = file.facts.iter().any(|(key, _value)| key == "rank");
+        if let Some(rank) = source.rank.filter(|_r| !told) {
             line(out, "rank", &rank.to_string());
         }
         if let Some(capture) = source.capture {
