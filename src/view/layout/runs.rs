@@ -38,19 +38,12 @@ pub struct Run {
     pub layer: LayerId,
     /// From the first start to the last end, clipped to the window.
     pub hull: TimeRange,
+    /// Busy share in sixteenths, 1–16; 16 for a single interval.
+    share: u8,
 }
 
 impl Run {
-    /// Busy share in sixteenths, 1–16; 16 for a single interval.
-    pub fn share(&self) -> u8 {
-        if self.count == 1 || self.hull.is_empty() {
-            return SHARES as u8;
-        }
-        let share = self.busy as f64 / self.hull.len() as f64;
-        (share * SHARES).ceil().clamp(1.0, SHARES) as u8
-    }
-
-    /// Takes a later run in.
+    /// Takes a later run of the same height in.
     pub fn absorb(&mut self, next: &Self) {
         self.x1 = self.x1.max(next.x1);
         self.count += next.count;
@@ -60,8 +53,16 @@ impl Run {
 
     /// Height as a share of the row's bar: 35–100 % by busy share.
     pub fn height(&self) -> f32 {
-        0.35 + 0.65 * f32::from(self.share()) / SHARES as f32
+        0.35 + 0.65 * f32::from(self.share) / SHARES as f32
     }
+}
+
+fn share(piece: &Piece) -> u8 {
+    if piece.count == 1 || piece.hull.is_empty() {
+        return SHARES as u8;
+    }
+    let share = piece.busy as f64 / piece.hull.len() as f64;
+    (share * SHARES).ceil().clamp(1.0, SHARES) as u8
 }
 
 /// Collects the runs of one row. Neighbours are compared in nanoseconds; only what is drawn becomes points.
@@ -79,8 +80,10 @@ pub struct Runs {
     min_ns: i64,
     out: Vec<Run>,
     open: Option<Piece>,
-    /// Time per layer in the open run, ns. A node of the level of detail counts for its dominant layer.
-    shares: Shares,
+    /// Time of the layer that the open run starts with, ns.
+    own_share: i64,
+    /// Time of its other layers, ns. A node of the level of detail counts for its dominant layer.
+    others: Shares,
     /// Right edge of what was drawn last.
     edge: f64,
     /// The last of `out` is a run that equal neighbours may join.
@@ -112,7 +115,8 @@ impl Runs {
             min_ns: ns(min_width),
             out: Vec::new(),
             open: None,
-            shares: Shares::new(),
+            own_share: 0,
+            others: Shares::new(),
             edge: f64::NEG_INFINITY,
             extendable: false,
         }
@@ -134,7 +138,11 @@ impl Runs {
                 open.count += piece.count;
                 open.busy += piece.busy;
                 open.hull.end = open.hull.end.max(piece.hull.end);
-                add_share(&mut self.shares, piece.layer, piece.busy);
+                if piece.layer == open.layer {
+                    self.own_share += piece.busy;
+                } else {
+                    add_share(&mut self.others, piece.layer, piece.busy);
+                }
                 return;
             }
         }
@@ -151,8 +159,7 @@ impl Runs {
             return;
         }
         self.flush(self.x(piece.hull.start));
-        self.shares.clear();
-        self.shares.push((piece.layer, piece.busy));
+        self.own_share = piece.busy;
         self.open = Some(piece);
     }
 
@@ -174,6 +181,7 @@ impl Runs {
             busy: piece.busy,
             layer: piece.layer,
             hull: piece.hull,
+            share: share(piece),
         }
     }
 
@@ -189,12 +197,16 @@ impl Runs {
             return;
         };
         let mut run = self.run(&piece);
-        run.layer = dominant(&self.shares);
+        if !self.others.is_empty() {
+            add_share(&mut self.others, run.layer, self.own_share);
+            run.layer = dominant(&self.others);
+            self.others.clear();
+        }
         if self.extendable
             && let Some(last) = self.out.last_mut()
             && last.layer == run.layer
             && run.x0 - last.x1 < JOIN_GAP
-            && last.share() == run.share()
+            && last.share == run.share
         {
             last.absorb(&run);
             self.edge = last.x1;
