@@ -38,32 +38,34 @@ pub struct Run {
     pub layer: LayerId,
     /// From the first start to the last end, clipped to the window.
     pub hull: TimeRange,
+    /// Busy share in sixteenths, 1–16; 16 for a single interval.
+    share: u8,
 }
 
 impl Run {
-    /// Busy share in sixteenths, 1–16; 16 for a single interval.
-    pub fn share(&self) -> u8 {
-        if self.count == 1 || self.hull.is_empty() {
-            return SHARES as u8;
-        }
-        let share = self.busy as f64 / self.hull.len() as f64;
-        (share * SHARES).ceil().clamp(1.0, SHARES) as u8
-    }
-
-    /// Takes a later run in, for one label over both.
+    /// Takes a later run of the same height in.
     pub fn absorb(&mut self, next: &Self) {
-        let x1 = next.x1;
-        join(self, *next);
-        self.x1 = x1;
+        self.x1 = self.x1.max(next.x1);
+        self.count += next.count;
+        self.busy += next.busy;
+        self.hull.end = self.hull.end.max(next.hull.end);
     }
 
     /// Height as a share of the row's bar: 35–100 % by busy share.
     pub fn height(&self) -> f32 {
-        0.35 + 0.65 * f32::from(self.share()) / SHARES as f32
+        0.35 + 0.65 * f32::from(self.share) / SHARES as f32
     }
 }
 
-/// Collects the runs of one row.
+fn share(piece: &Piece) -> u8 {
+    if piece.count == 1 || piece.hull.is_empty() {
+        return SHARES as u8;
+    }
+    let share = piece.busy as f64 / piece.hull.len() as f64;
+    (share * SHARES).ceil().clamp(1.0, SHARES) as u8
+}
+
+/// Collects the runs of one row. Neighbours are compared in nanoseconds; only what is drawn becomes points.
 pub struct Runs {
     window: TimeRange,
     /// Points from the window's first whole nanosecond to the canvas, and per nanosecond.
@@ -71,10 +73,17 @@ pub struct Runs {
     scale: f64,
     width: f64,
     min_width: f64,
+    /// The limits above, ns.
+    own_ns: i64,
+    gap_ns: i64,
+    cell_ns: i64,
+    min_ns: i64,
     out: Vec<Run>,
-    open: Option<Run>,
-    /// Time per layer in the open run, ns. A node of the level of detail counts for its dominant layer.
-    shares: Shares,
+    open: Option<Piece>,
+    /// Time of the layer that the open run starts with, ns.
+    own_share: i64,
+    /// Time of its other layers, ns. A node of the level of detail counts for its dominant layer.
+    others: Shares,
     /// Right edge of what was drawn last.
     edge: f64,
     /// The last of `out` is a run that equal neighbours may join.
@@ -83,26 +92,33 @@ pub struct Runs {
 
 impl Runs {
     pub fn new(view: &Viewport) -> Self {
+        Self::with_width(view, MIN_WIDTH)
+    }
+
+    /// For what must never vanish (rule L6): wider.
+    pub fn priority(view: &Viewport) -> Self {
+        Self::with_width(view, MIN_PRIORITY_WIDTH)
+    }
+
+    fn with_width(view: &Viewport, min_width: f64) -> Self {
         let window = view.range();
+        let ns = |points: f64| (points * view.ns_per_px()).ceil() as i64;
         Self {
             window,
             shift: view.x_from_time(window.start),
             scale: 1.0 / view.ns_per_px(),
             width: f64::from(view.width()),
-            min_width: MIN_WIDTH,
+            min_width,
+            own_ns: ns(OWN_WIDTH),
+            gap_ns: ns(JOIN_GAP),
+            cell_ns: ns(CELL),
+            min_ns: ns(min_width),
             out: Vec::new(),
             open: None,
-            shares: Shares::new(),
+            own_share: 0,
+            others: Shares::new(),
             edge: f64::NEG_INFINITY,
             extendable: false,
-        }
-    }
-
-    /// For what must never vanish (rule L6): wider.
-    pub fn priority(view: &Viewport) -> Self {
-        Self {
-            min_width: MIN_PRIORITY_WIDTH,
-            ..Self::new(view)
         }
     }
 
@@ -113,6 +129,41 @@ impl Runs {
 
     /// Adds the next piece, in time order.
     pub fn push(&mut self, piece: Piece) {
+        if let Some(open) = &mut self.open {
+            let end = open.hull.end.max(open.hull.start + self.min_ns);
+            let joins = piece.hull.start - end < self.gap_ns
+                && piece.hull.end - open.hull.start <= self.cell_ns
+                && (piece.count > 1 || piece.hull.len() < self.own_ns);
+            if joins {
+                open.count += piece.count;
+                open.busy += piece.busy;
+                open.hull.end = open.hull.end.max(piece.hull.end);
+                if piece.layer == open.layer {
+                    self.own_share += piece.busy;
+                } else {
+                    add_share(&mut self.others, piece.layer, piece.busy);
+                }
+                return;
+            }
+        }
+        self.start(piece);
+    }
+
+    fn start(&mut self, piece: Piece) {
+        let cut = piece.hull.start <= self.window.start || piece.hull.end >= self.window.end;
+        if piece.count == 1 && (piece.hull.len() >= self.own_ns || cut) {
+            let run = self.run(&piece);
+            self.flush(run.x0);
+            self.emit(run, f64::INFINITY);
+            self.extendable = false;
+            return;
+        }
+        self.flush(self.x(piece.hull.start));
+        self.own_share = piece.busy;
+        self.open = Some(piece);
+    }
+
+    fn run(&self, piece: &Piece) -> Run {
         let mut x0 = self.x(piece.hull.start);
         let mut x1 = self.x(piece.hull.end);
         // What the window cuts goes on outside, so that no border shows at the cut.
@@ -122,7 +173,7 @@ impl Runs {
         if piece.hull.end >= self.window.end {
             x1 = x1.max(self.width + OUTSIDE);
         }
-        let run = Run {
+        Run {
             x0,
             x1,
             first: piece.first,
@@ -130,26 +181,8 @@ impl Runs {
             busy: piece.busy,
             layer: piece.layer,
             hull: piece.hull,
-        };
-        if piece.count == 1 && x1 - x0 >= OWN_WIDTH {
-            self.flush(x0);
-            self.emit(run, f64::INFINITY);
-            self.extendable = false;
-            return;
+            share: share(piece),
         }
-        match &mut self.open {
-            Some(open)
-                if x0 - open.x1.max(open.x0 + self.min_width) < JOIN_GAP
-                    && x1 - open.x0 <= CELL =>
-            {
-                join(open, run);
-            }
-            _ => {
-                self.flush(x0);
-                self.open = Some(run);
-            }
-        }
-        add_share(&mut self.shares, run.layer, run.busy);
     }
 
     /// All runs.
@@ -160,21 +193,23 @@ impl Runs {
 
     /// Closes the open run; `next` is where the following piece starts.
     fn flush(&mut self, next: f64) {
-        let Some(mut run) = self.open.take() else {
+        let Some(piece) = self.open.take() else {
             return;
         };
-        run.layer = dominant(&self.shares);
-        self.shares.clear();
+        let mut run = self.run(&piece);
+        if !self.others.is_empty() {
+            add_share(&mut self.others, run.layer, self.own_share);
+            run.layer = dominant(&self.others);
+            self.others.clear();
+        }
         if self.extendable
             && let Some(last) = self.out.last_mut()
             && last.layer == run.layer
-            && last.share() == run.share()
             && run.x0 - last.x1 < JOIN_GAP
+            && last.share == run.share
         {
-            let x1 = run.x1.max(last.x1);
-            join(last, run);
-            last.x1 = x1;
-            self.edge = x1;
+            last.absorb(&run);
+            self.edge = last.x1;
             return;
         }
         self.emit(run, next);
@@ -188,11 +223,4 @@ impl Runs {
         self.edge = run.x1;
         self.out.push(run);
     }
-}
-
-fn join(run: &mut Run, next: Run) {
-    run.x1 = run.x1.max(next.x1);
-    run.count += next.count;
-    run.busy += next.busy;
-    run.hull.end = run.hull.end.max(next.hull.end);
 }

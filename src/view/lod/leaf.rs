@@ -62,6 +62,11 @@ impl Intervals for RowSpans<'_> {
     fn layer(&self, i: usize) -> LayerId {
         self.layers.of(self.ids.get(i))
     }
+    #[inline]
+    fn get(&self, i: usize) -> (TimeRange, LayerId) {
+        let id = self.ids.get(i);
+        (self.spans.range(id), self.layers.of(id))
+    }
 }
 
 impl SubRow {
