@@ -170,8 +170,9 @@ fn check_rows(scene: &Scene, list: &DrawList, view: &Viewport) {
                 }
             } else {
                 assert!(m.rect.width() < 3.0 || m.count > 1);
+                let longest = m.longest(&scene.trace, scene.rows.tree().lod());
                 let dur = |id| scene.trace.spans().dur(id);
-                assert!(dur(m.longest) >= dur(m.first));
+                assert!(dur(longest) >= dur(m.first));
             }
         }
     }

@@ -215,6 +215,7 @@ pub fn short_step(step: &Step) -> &str {
 
 fn run_lines(doc: &Document, mark: &Mark) -> Vec<String> {
     let spans = doc.trace.spans();
+    let longest = mark.longest(&doc.trace, doc.tree.lod());
     let info = doc.analysis.layers().info(mark.layer);
     let width = f64::from(mark.rect.width().max(1.0));
     let len = width * doc.viewport.ns_per_px();
@@ -231,8 +232,8 @@ fn run_lines(doc: &Document, mark: &Mark) -> Vec<String> {
         ),
         format!(
             "longest: {} {}",
-            doc.trace.span_name(mark.longest),
-            format_ns(spans.dur(mark.longest))
+            doc.trace.span_name(longest),
+            format_ns(spans.dur(longest))
         ),
         "double-click: zoom in".to_owned(),
     ]

@@ -36,7 +36,7 @@ pub fn canvas_menus(
 
 fn about(scene: &Scene<'_>, doc: &Document, at: egui::Pos2) -> Menu {
     match scene.hit(at) {
-        Hit::Mark(m) => Menu::Span(scene.span_of(m)),
+        Hit::Mark(m) => Menu::Span(scene.span_of(doc, m)),
         Hit::Target(Target::Wait(w)) => Menu::Span(doc.analysis.waits()[w].span),
         Hit::Target(Target::Tail(t)) => Menu::Span(doc.analysis.tails()[t].span),
         _ => scene.node(at).map_or(Menu::View, Menu::Node),

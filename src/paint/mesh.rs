@@ -38,7 +38,10 @@ impl Batch {
                 pitch,
             } => self.hatch(*rect, *color, *line, *pitch),
             Item::Dots { rect, color } => self.dots(*rect, *color),
-            Item::Notches { rect, color } => self.notches(*rect, *color),
+            Item::Run { rect, fill, gaps } => {
+                self.rect(*rect, *fill);
+                self.notches(*rect, *gaps);
+            }
             Item::Dashed {
                 rect,
                 color,

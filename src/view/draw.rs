@@ -2,9 +2,10 @@
 //! both painters (window, PNG) work on the same facts.
 
 use super::geom::{Point, Rect, Rgba, Size};
+use super::lod::Lod;
 use super::rows::NodeId;
 use crate::analysis::{LayerClass, LayerId};
-use crate::model::SpanId;
+use crate::model::{SpanId, Trace};
 
 /// Everything to paint, in painting order, and what lies where.
 #[derive(Clone, Debug, Default)]
@@ -116,12 +117,14 @@ pub enum Item {
         /// Colour.
         color: Rgba,
     },
-    /// Small gaps along the bottom edge of a merged run.
-    Notches {
-        /// The run; notches cut into its bottom edge.
+    /// A merged run: a rectangle with small gaps along its bottom edge.
+    Run {
+        /// Where.
         rect: Rect,
-        /// Colour of what is behind.
-        color: Rgba,
+        /// Colour.
+        fill: Rgba,
+        /// Colour of the gaps: of what is behind.
+        gaps: Rgba,
     },
     /// A dashed border, drawn inside the rectangle.
     Dashed {
@@ -249,12 +252,31 @@ pub struct Mark {
     pub count: u32,
     /// Busy time inside the window, ns.
     pub busy: i64,
-    /// The span with the greatest duration.
-    pub longest: SpanId,
     /// Layer with the most time.
     pub layer: LayerId,
     /// Drawing class of that layer.
     pub class: LayerClass,
+}
+
+impl Mark {
+    /// The span with the greatest duration, of equals the first one. Looks at all of them: for tooltips, not for
+    /// every mark of a frame.
+    #[must_use]
+    pub fn longest(&self, trace: &Trace, lod: &Lod) -> SpanId {
+        if self.count == 1 || self.kind != MarkKind::Plain {
+            return self.first;
+        }
+        let spans = trace.spans();
+        let place = lod.place(trace, self.first);
+        let longest = place.and_then(|(leaf, sub)| {
+            let row = &lod.leaf(leaf).rows[usize::from(sub)];
+            let first = row.find(self.first)?;
+            (first..first + self.count)
+                .map(|i| row.id(i))
+                .max_by_key(|&id| (spans.dur(id), std::cmp::Reverse(id)))
+        });
+        longest.unwrap_or(self.first)
+    }
 }
 
 /// Which kind of item a [`Mark`] is.

@@ -12,7 +12,7 @@ pub(super) struct Ctx<'a> {
     pub input: &'a LayoutInput<'a>,
     /// The visible time in whole nanoseconds.
     pub window: TimeRange,
-    /// Nodes of the level of detail up to this length are one piece, ns: one point.
+    /// Neighbours that together are at most this long are one piece, ns: no gap in it is one that parts runs.
     pub merge_ns: i64,
     /// Left edge of the canvas.
     pub x0: f32,
@@ -23,7 +23,7 @@ impl<'a> Ctx<'a> {
     pub fn new(input: &'a LayoutInput<'a>) -> Self {
         Self {
             window: input.viewport.range(),
-            merge_ns: input.viewport.ns_per_px().floor() as i64,
+            merge_ns: (super::runs::JOIN_GAP * input.viewport.ns_per_px()).floor() as i64,
             x0: input.metrics.header_width,
             list: DrawList {
                 size: input.size,

@@ -187,7 +187,6 @@ fn mark(ctx: &Ctx<'_>, run: &Run, place: Place, id: impl Fn(u32) -> SpanId) -> M
         first: id(run.first),
         count: run.count,
         busy: run.busy,
-        longest: id(run.longest),
         layer: run.layer,
         class: ctx.class(run.layer),
     }
@@ -205,16 +204,18 @@ fn draw(ctx: &mut Ctx<'_>, mark: &Mark, run: &Run, place: Place, out: &mut Layer
     if run.count > 1 {
         ctx.list.stats.merged_runs += 1;
         ctx.list.stats.merged_spans += u64::from(run.count);
-        out.spans.push(Item::Rect {
-            rect: mark.rect,
-            fill: look.fill,
-        });
-        if mark.rect.width() >= 4.0 && mark.rect.height() >= 8.0 {
-            out.spans.push(Item::Notches {
-                rect: mark.rect,
-                color: theme.lane,
+        let (rect, fill) = (mark.rect, look.fill);
+        // Lower or narrower, there would be more gaps than run.
+        out.spans
+            .push(if rect.width() >= 4.0 && rect.height() >= 8.0 {
+                Item::Run {
+                    rect,
+                    fill,
+                    gaps: theme.lane,
+                }
+            } else {
+                Item::Rect { rect, fill }
             });
-        }
         return;
     }
     ctx.list.stats.single_spans += 1;
@@ -389,7 +390,6 @@ fn highlight(
             first: id,
             count: 1,
             busy,
-            longest: id,
             layer,
             class: ctx.class(layer),
         });

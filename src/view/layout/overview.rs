@@ -101,7 +101,7 @@ fn strips(input: &OverviewInput<'_>, map: &Viewport, out: &mut Vec<Item>) {
     }
 }
 
-fn runs(map: &Viewport, union: &Union, tree: &Tree, mut runs: Runs<'_>) -> Vec<Run> {
+fn runs(map: &Viewport, union: &Union, tree: &Tree, mut runs: Runs) -> Vec<Run> {
     let merge = map.ns_per_px().floor() as i64;
     tree.walk(union, map.range(), merge, &mut |p| runs.push(p));
     runs.finish()

@@ -1,10 +1,9 @@
 //! Rules L2–L4: what is at least 3 points wide is drawn for itself, narrower neighbours form runs.
 
-use smallvec::SmallVec;
-
 use crate::analysis::LayerId;
 use crate::time::TimeRange;
 use crate::view::lod::Piece;
+use crate::view::lod::tree::{Shares, add_share, dominant};
 use crate::view::viewport::Viewport;
 
 /// From this width a span has a rectangle of its own, points.
@@ -35,10 +34,6 @@ pub struct Run {
     pub count: u32,
     /// Busy time in the window, ns.
     pub busy: i64,
-    /// Position of the longest interval.
-    pub longest: u32,
-    /// Its busy time in the window, ns.
-    longest_ns: i64,
     /// Layer with the most time.
     pub layer: LayerId,
     /// From the first start to the last end, clipped to the window.
@@ -69,52 +64,63 @@ impl Run {
 }
 
 /// Collects the runs of one row.
-pub struct Runs<'a> {
-    view: &'a Viewport,
+pub struct Runs {
     window: TimeRange,
+    /// Points from the window's first whole nanosecond to the canvas, and per nanosecond.
+    shift: f64,
+    scale: f64,
+    width: f64,
     min_width: f64,
     out: Vec<Run>,
     open: Option<Run>,
     /// Time per layer in the open run, ns. A node of the level of detail counts for its dominant layer.
-    shares: SmallVec<[(LayerId, i64); 4]>,
+    shares: Shares,
     /// Right edge of what was drawn last.
     edge: f64,
     /// The last of `out` is a run that equal neighbours may join.
     extendable: bool,
 }
 
-impl<'a> Runs<'a> {
-    pub fn new(view: &'a Viewport) -> Self {
+impl Runs {
+    pub fn new(view: &Viewport) -> Self {
+        let window = view.range();
         Self {
-            view,
-            window: view.range(),
+            window,
+            shift: view.x_from_time(window.start),
+            scale: 1.0 / view.ns_per_px(),
+            width: f64::from(view.width()),
             min_width: MIN_WIDTH,
             out: Vec::new(),
             open: None,
-            shares: SmallVec::new(),
+            shares: Shares::new(),
             edge: f64::NEG_INFINITY,
             extendable: false,
         }
     }
 
     /// For what must never vanish (rule L6): wider.
-    pub fn priority(view: &'a Viewport) -> Self {
+    pub fn priority(view: &Viewport) -> Self {
         Self {
             min_width: MIN_PRIORITY_WIDTH,
             ..Self::new(view)
         }
     }
 
+    /// Inside the window differences are small: this is exact where [`Viewport::x_from_time`] is.
+    fn x(&self, t: i64) -> f64 {
+        (t - self.window.start) as f64 * self.scale + self.shift
+    }
+
     /// Adds the next piece, in time order.
     pub fn push(&mut self, piece: Piece) {
-        let mut x0 = self.view.x_from_time(piece.hull.start);
-        let mut x1 = self.view.x_from_time(piece.hull.end);
+        let mut x0 = self.x(piece.hull.start);
+        let mut x1 = self.x(piece.hull.end);
         // What the window cuts goes on outside, so that no border shows at the cut.
         if piece.hull.start <= self.window.start {
             x0 = x0.min(-OUTSIDE);
         }
         if piece.hull.end >= self.window.end {
-            x1 = x1.max(f64::from(self.view.width()) + OUTSIDE);
+            x1 = x1.max(self.width + OUTSIDE);
         }
         let run = Run {
             x0,
@@ -122,8 +128,6 @@ impl<'a> Runs<'a> {
             first: piece.first,
             count: piece.count,
             busy: piece.busy,
-            longest: piece.longest,
-            longest_ns: piece.busy,
             layer: piece.layer,
             hull: piece.hull,
         };
@@ -145,10 +149,7 @@ impl<'a> Runs<'a> {
                 self.open = Some(run);
             }
         }
-        match self.shares.iter_mut().find(|s| s.0 == run.layer) {
-            Some(s) => s.1 += run.busy,
-            None => self.shares.push((run.layer, run.busy)),
-        }
+        add_share(&mut self.shares, run.layer, run.busy);
     }
 
     /// All runs.
@@ -162,11 +163,7 @@ impl<'a> Runs<'a> {
         let Some(mut run) = self.open.take() else {
             return;
         };
-        let most = self
-            .shares
-            .iter()
-            .max_by_key(|s| (s.1, std::cmp::Reverse(s.0)));
-        run.layer = most.map_or(run.layer, |s| s.0);
+        run.layer = dominant(&self.shares);
         self.shares.clear();
         if self.extendable
             && let Some(last) = self.out.last_mut()
@@ -198,8 +195,4 @@ fn join(run: &mut Run, next: Run) {
     run.count += next.count;
     run.busy += next.busy;
     run.hull.end = run.hull.end.max(next.hull.end);
-    if next.longest_ns > run.longest_ns {
-        run.longest = next.longest;
-        run.longest_ns = next.longest_ns;
-    }
 }

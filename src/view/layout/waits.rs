@@ -46,7 +46,6 @@ pub(super) fn row(ctx: &mut Ctx<'_>, wait: &WaitRow, place: Place, out: &mut Lay
             first,
             count: run.count,
             busy: run.busy,
-            longest: first,
             layer,
             class: LayerClass::Wait,
         });

@@ -1,12 +1,12 @@
-//! Level of detail: per row of every lane a tree over its spans (leaves of 32, factor 4: hull, busy sum, count,
-//! dominant layer, longest), so that a row costs the same at every zoom. Built once per trace, off the UI thread.
+//! Level of detail: per row of every lane a tree over its spans (leaves of 8, factor 4: hull, busy sum, count, layer
+//! with the most time), so that a row costs the same at every zoom. Built once per trace, off the UI thread.
 //!
 //! Busy sums are exact integers, and what a window cuts is walked span by span: nothing is estimated.
 
 mod highlights;
 mod ids;
 mod leaf;
-mod tree;
+pub(in crate::view) mod tree;
 
 use std::ops::Range;
 

@@ -1,4 +1,7 @@
-//! A factor-4 tree over sorted, disjoint intervals.
+//! A tree over sorted, disjoint intervals: leaves of 8, factor 4.
+//!
+//! Leaves are columns without start (it is in the intervals themselves), so that all levels take less than three
+//! bytes per interval.
 
 use smallvec::SmallVec;
 
@@ -6,9 +9,11 @@ use crate::analysis::{LayerId, Union};
 use crate::time::TimeRange;
 
 /// Intervals per leaf.
-const LEAF: usize = 32;
+const LEAF: usize = 8;
 /// Children per node.
 const FACTOR: usize = 4;
+/// A hull that does not fit its column: never merged as a whole.
+const TOO_LONG: u32 = u32::MAX;
 
 /// What a [`Tree`] is built over and walked with: sorted, disjoint intervals with a layer each.
 pub trait Intervals {
@@ -36,20 +41,28 @@ impl Intervals for Union {
     }
 }
 
-/// One node: everything about a stretch of consecutive intervals.
+/// Eight intervals each: hull and busy time (ns), layer with the most time.
+#[derive(Clone, Debug, Default)]
+struct Leaves {
+    hull: Vec<u32>,
+    busy: Vec<u32>,
+    layer: Vec<LayerId>,
+}
+
+/// Everything about a stretch of consecutive intervals.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     start: i64,
     end: i64,
     busy: i64,
-    longest: u32,
     layer: LayerId,
 }
 
-/// The tree. About 1.3 bytes per interval.
+/// The tree.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
-    /// `levels[0]` summarises 32 intervals per node, each further level four times as many.
+    leaves: Leaves,
+    /// `levels[0]` summarises four leaves per node, each further level four times as many.
     levels: Vec<Vec<Node>>,
 }
 
@@ -64,13 +77,36 @@ pub struct Piece {
     pub hull: TimeRange,
     /// Time inside intervals and window, ns.
     pub busy: i64,
-    /// Index of the longest interval.
-    pub longest: u32,
     /// Layer with the most time.
     pub layer: LayerId,
 }
 
-type Shares = SmallVec<[(LayerId, i64); 4]>;
+/// Time per layer, ns.
+pub(in crate::view) type Shares = SmallVec<[(LayerId, i64); 4]>;
+
+/// Adds `ns` of a layer.
+pub(in crate::view) fn add_share(shares: &mut Shares, layer: LayerId, ns: i64) {
+    match shares.iter_mut().find(|s| s.0 == layer) {
+        Some(s) => s.1 += ns,
+        None => shares.push((layer, ns)),
+    }
+}
+
+/// The layer with the most time; of equals the one with the lowest number.
+pub(in crate::view) fn dominant(shares: &Shares) -> LayerId {
+    shares
+        .iter()
+        .max_by_key(|s| (s.1, std::cmp::Reverse(s.0)))
+        .map_or(LayerId(0), |s| s.0)
+}
+
+/// The state of one walk.
+struct Walk<'a, I, F> {
+    items: &'a I,
+    window: TimeRange,
+    merge_ns: i64,
+    out: &'a mut F,
+}
 
 impl Tree {
     /// Builds the levels.
@@ -80,10 +116,12 @@ impl Tree {
         if n <= LEAF {
             return Self::default();
         }
-        let mut shares: Vec<Shares> = Vec::with_capacity(n.div_ceil(LEAF));
+        let mut leaves = Leaves::with_capacity(n.div_ceil(LEAF));
         let mut level: Vec<Node> = Vec::with_capacity(n.div_ceil(LEAF));
+        let mut shares: Vec<Shares> = Vec::with_capacity(n.div_ceil(LEAF));
         for first in (0..n).step_by(LEAF) {
             let (node, share) = summarise(items, first, (first + LEAF).min(n));
+            leaves.push(&node);
             level.push(node);
             shares.push(share);
         }
@@ -92,15 +130,15 @@ impl Tree {
             let mut above = Vec::with_capacity(level.len().div_ceil(FACTOR));
             let mut above_shares = Vec::with_capacity(level.len().div_ceil(FACTOR));
             for (nodes, parts) in level.chunks(FACTOR).zip(shares.chunks(FACTOR)) {
-                let (node, share) = join(nodes, parts, items);
+                let (node, share) = join(nodes, parts);
                 above.push(node);
                 above_shares.push(share);
             }
-            levels.push(std::mem::replace(&mut level, above));
+            level.clone_from(&above);
+            levels.push(above);
             shares = above_shares;
         }
-        levels.push(level);
-        Self { levels }
+        Self { leaves, levels }
     }
 
     /// A tree over the intervals of a union.
@@ -109,66 +147,96 @@ impl Tree {
         Self::new(union)
     }
 
-    /// Yields what lies in `window`: single intervals, or whole nodes that are at most `merge_ns` long.
+    /// Yields what lies in `window`: single intervals, or neighbours that together are at most `merge_ns` long.
     /// `items` must be what the tree was built over.
-    pub fn walk(
+    pub fn walk<I: Intervals, F: FnMut(Piece)>(
         &self,
-        items: &impl Intervals,
+        items: &I,
         window: TimeRange,
         merge_ns: i64,
-        out: &mut impl FnMut(Piece),
+        out: &mut F,
     ) {
         if window.is_empty() {
             return;
         }
-        let Some(top) = self.levels.last() else {
-            walk_items(items, 0, items.len(), window, out);
-            return;
+        let mut walk = Walk {
+            items,
+            window,
+            merge_ns,
+            out,
         };
-        let level = self.levels.len() - 1;
-        for i in 0..top.len() {
-            self.visit(items, level, i, window, merge_ns, out);
+        if let Some(top) = self.levels.last() {
+            for i in 0..top.len() {
+                self.visit(self.levels.len() - 1, i, &mut walk);
+            }
+        } else if self.leaves.hull.is_empty() {
+            walk.spans(0, items.len());
+        } else {
+            for i in 0..self.leaves.hull.len() {
+                self.leaf(i, &mut walk);
+            }
         }
     }
 
-    fn visit(
+    fn visit<I: Intervals, F: FnMut(Piece)>(
         &self,
-        items: &impl Intervals,
         level: usize,
         i: usize,
-        window: TimeRange,
-        merge_ns: i64,
-        out: &mut impl FnMut(Piece),
+        walk: &mut Walk<'_, I, F>,
     ) {
-        let node = self.levels[level][i];
+        let node = &self.levels[level][i];
         // An empty interval at the window's start is inside, hence `<` and not `<=` on the left.
-        if node.end < window.start || node.start >= window.end {
+        if node.end < walk.window.start || node.start >= walk.window.end {
             return;
         }
-        let width = LEAF * FACTOR.pow(u32::try_from(level).unwrap_or(0));
-        let first = i * width;
-        let last = (first + width).min(items.len());
-        let inside = window.start <= node.start && node.end <= window.end;
-        if inside && node.end - node.start <= merge_ns {
-            out(Piece {
-                first: u32::try_from(first).unwrap_or(u32::MAX),
-                count: u32::try_from(last - first).unwrap_or(u32::MAX),
+        let inside = walk.window.start <= node.start && node.end <= walk.window.end;
+        if inside && node.end - node.start <= walk.merge_ns {
+            let width = (LEAF * FACTOR) << (2 * level);
+            let first = i * width;
+            let last = (first + width).min(walk.items.len());
+            (walk.out)(Piece {
+                first: first as u32,
+                count: (last - first) as u32,
                 hull: TimeRange {
                     start: node.start,
                     end: node.end,
                 },
                 busy: node.busy,
-                longest: node.longest,
                 layer: node.layer,
             });
-        } else if level == 0 {
-            walk_items(items, first, last, window, out);
+            return;
+        }
+        let children = i * FACTOR..(i + 1) * FACTOR;
+        if level == 0 {
+            for child in children.start..children.end.min(self.leaves.hull.len()) {
+                self.leaf(child, walk);
+            }
         } else {
-            let below = self.levels[level - 1].len();
-            for child in i * FACTOR..((i + 1) * FACTOR).min(below) {
-                self.visit(items, level - 1, child, window, merge_ns, out);
+            for child in children.start..children.end.min(self.levels[level - 1].len()) {
+                self.visit(level - 1, child, walk);
             }
         }
+    }
+
+    fn leaf<I: Intervals, F: FnMut(Piece)>(&self, i: usize, walk: &mut Walk<'_, I, F>) {
+        let first = i * LEAF;
+        let last = (first + LEAF).min(walk.items.len());
+        let hull = self.leaves.hull[i];
+        if hull != TOO_LONG && i64::from(hull) <= walk.merge_ns {
+            let start = walk.items.range(first).start;
+            let end = start + i64::from(hull);
+            if walk.window.start <= start && end <= walk.window.end {
+                (walk.out)(Piece {
+                    first: first as u32,
+                    count: (last - first) as u32,
+                    hull: TimeRange { start, end },
+                    busy: i64::from(self.leaves.busy[i]),
+                    layer: self.leaves.layer[i],
+                });
+                return;
+            }
+        }
+        walk.spans(first, last);
     }
 
     /// Time inside intervals and `window`, ns.
@@ -182,94 +250,198 @@ impl Tree {
     /// Bytes held.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        self.levels
+        let levels: usize = self
+            .levels
             .iter()
             .map(|l| l.capacity() * size_of::<Node>())
-            .sum()
+            .sum();
+        let l = &self.leaves;
+        let leaves = l.hull.capacity() * 4 + l.busy.capacity() * 4 + l.layer.capacity() * 2;
+        levels + leaves
     }
 }
 
-fn walk_items(
-    items: &impl Intervals,
-    first: usize,
-    last: usize,
-    window: TimeRange,
-    out: &mut impl FnMut(Piece),
-) {
-    for i in first..last {
-        let range = items.range(i);
-        let outside = range.end < window.start
-            || range.start >= window.end
-            || (range.end == window.start && !range.is_empty());
-        if outside {
-            continue;
+impl Leaves {
+    fn with_capacity(n: usize) -> Self {
+        Self {
+            hull: Vec::with_capacity(n),
+            busy: Vec::with_capacity(n),
+            layer: Vec::with_capacity(n),
         }
-        let hull = range.clip(window);
-        let index = u32::try_from(i).unwrap_or(u32::MAX);
-        out(Piece {
-            first: index,
-            count: 1,
-            hull,
-            busy: hull.len(),
-            longest: index,
-            layer: items.layer(i),
-        });
+    }
+
+    fn push(&mut self, node: &Node) {
+        self.hull
+            .push(u32::try_from(node.end - node.start).unwrap_or(TOO_LONG));
+        // Where the hull fits, so does what is busy of it.
+        self.busy.push(u32::try_from(node.busy).unwrap_or(0));
+        self.layer.push(node.layer);
+    }
+}
+
+impl<I: Intervals, F: FnMut(Piece)> Walk<'_, I, F> {
+    /// Intervals one by one; neighbours that together are at most `merge_ns` long as one piece.
+    fn spans(&mut self, first: usize, last: usize) {
+        let mut open: Option<Piece> = None;
+        let mut shares = Shares::new();
+        for i in first..last {
+            let range = self.items.range(i);
+            let outside = range.end < self.window.start
+                || range.start >= self.window.end
+                || (range.end == self.window.start && !range.is_empty());
+            if outside {
+                continue;
+            }
+            let hull = range.clip(self.window);
+            let layer = self.items.layer(i);
+            let len = hull.len();
+            if let Some(piece) = &mut open
+                && hull.end - piece.hull.start <= self.merge_ns
+            {
+                if shares.is_empty() && layer != piece.layer {
+                    shares.push((piece.layer, piece.busy));
+                }
+                if !shares.is_empty() {
+                    add_share(&mut shares, layer, len);
+                    piece.layer = dominant(&shares);
+                }
+                piece.count += 1;
+                piece.busy += len;
+                piece.hull.end = piece.hull.end.max(hull.end);
+                continue;
+            }
+            if let Some(piece) = open.take() {
+                (self.out)(piece);
+            }
+            shares.clear();
+            open = Some(Piece {
+                first: i as u32,
+                count: 1,
+                hull,
+                busy: len,
+                layer,
+            });
+        }
+        if let Some(piece) = open {
+            (self.out)(piece);
+        }
     }
 }
 
 fn summarise(items: &impl Intervals, first: usize, last: usize) -> (Node, Shares) {
     let mut shares = Shares::new();
-    let (mut busy, mut longest, mut longest_dur) = (0, first, -1);
+    let mut busy = 0;
     let mut end = i64::MIN;
     for i in first..last {
         let r = items.range(i);
         busy += r.len();
         end = end.max(r.end);
-        add(&mut shares, items.layer(i), r.len());
-        if r.len() > longest_dur {
-            (longest, longest_dur) = (i, r.len());
-        }
+        add_share(&mut shares, items.layer(i), r.len());
     }
     let node = Node {
         start: items.range(first).start,
         end,
         busy,
-        longest: u32::try_from(longest).unwrap_or(u32::MAX),
         layer: dominant(&shares),
     };
     (node, shares)
 }
 
-fn join(nodes: &[Node], parts: &[Shares], items: &impl Intervals) -> (Node, Shares) {
+fn join(nodes: &[Node], parts: &[Shares]) -> (Node, Shares) {
     let mut shares = Shares::new();
     for &(layer, ns) in parts.iter().flatten() {
-        add(&mut shares, layer, ns);
+        add_share(&mut shares, layer, ns);
     }
     let mut all = nodes[0];
     for node in &nodes[1..] {
         all.end = all.end.max(node.end);
         all.busy += node.busy;
-        let dur = |i: u32| items.range(i as usize).len();
-        if dur(node.longest) > dur(all.longest) {
-            all.longest = node.longest;
-        }
     }
     all.layer = dominant(&shares);
     (all, shares)
 }
 
-/// Adds `ns` of a layer.
-fn add(shares: &mut Shares, layer: LayerId, ns: i64) {
-    match shares.iter_mut().find(|s| s.0 == layer) {
-        Some(s) => s.1 += ns,
-        None => shares.push((layer, ns)),
-    }
-}
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
 
-/// The layer with the most time; of equals the one with the lowest number.
-fn dominant(shares: &Shares) -> LayerId {
-    shares
-        .iter()
-        .max_by(|a, b| a.1.cmp(&b.1).then(b.0.cmp(&a.0)))
-        .map_or(LayerId(0), |s| s.0)
+    use super::*;
+
+    struct Spans(Vec<(TimeRange, LayerId)>);
+
+    impl Intervals for Spans {
+        fn len(&self) -> usize {
+            self.0.len()
+        }
+        fn range(&self, i: usize) -> TimeRange {
+            self.0[i].0
+        }
+        fn layer(&self, i: usize) -> LayerId {
+            self.0[i].1
+        }
+    }
+
+    fn spans(steps: &[(i64, i64, u16)]) -> Spans {
+        let mut t = 0;
+        let of = |&(gap, len, layer): &(i64, i64, u16)| {
+            let start = t + gap;
+            t = start + len;
+            (TimeRange::new(start, t), LayerId(layer))
+        };
+        Spans(steps.iter().map(of).collect())
+    }
+
+    #[test]
+    fn long_hulls_do_not_overflow_their_column() {
+        let day = 86_400_000_000_000;
+        let items = spans(&vec![(day, day, 1); 100]);
+        let tree = Tree::new(&items);
+        let all = TimeRange::new(0, 300 * day);
+        assert_eq!(tree.busy_in(&items, all), 100 * day);
+        let mut pieces = 0;
+        tree.walk(&items, all, 20 * day, &mut |p| {
+            pieces += 1;
+            assert!(p.hull.len() <= 20 * day);
+        });
+        assert!((10..=15).contains(&pieces), "{pieces}");
+    }
+
+    proptest! {
+        #[test]
+        fn walks_cover_everything_exactly(
+            steps in proptest::collection::vec((0_i64..50, 0_i64..90, 0_u16..3), 0..600),
+            at in 0_i64..30_000, len in 0_i64..40_000, merge in 0_i64..4_000,
+        ) {
+            let items = spans(&steps);
+            let tree = Tree::new(&items);
+            let window = TimeRange::new(at, at + len);
+            let inside = |r: &TimeRange| {
+                r.overlaps(window) || (r.is_empty() && window.contains(r.start))
+            };
+            let busy: i64 = items.0.iter().map(|s| s.0.clip(window).len()).sum();
+            let count = items.0.iter().filter(|s| inside(&s.0)).count();
+            let (mut got, mut n, mut next) = (0, 0, 0);
+            let mut bad = Vec::new();
+            tree.walk(&items, window, merge, &mut |p| {
+                got += p.busy;
+                n += p.count as usize;
+                let own = &items.0[p.first as usize..(p.first + p.count) as usize];
+                let mut shares = Shares::new();
+                for s in own {
+                    add_share(&mut shares, s.1, s.0.clip(window).len());
+                }
+                let ok = p.first >= next
+                    && (p.count == 1 || p.hull.len() <= merge)
+                    && dominant(&shares) == p.layer
+                    && own.iter().map(|s| s.0.clip(window).len()).sum::<i64>() == p.busy;
+                if !ok {
+                    bad.push(p);
+                }
+                next = p.first + p.count;
+            });
+            prop_assert_eq!(bad, Vec::new());
+            prop_assert_eq!((got, n), (busy, count));
+            prop_assert!(tree.heap_bytes() <= items.len() * 3 + 100);
+        }
+    }
 }
