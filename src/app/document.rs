@@ -9,7 +9,7 @@ use super::search::Search;
 use super::table::TableState;
 use super::walk::Walk;
 use crate::analysis::{Analysis, Cancelled, Options, Rules};
-use crate::import::{ArgsReader, ImportReport, Loaded, Progress};
+use crate::import::{ArgsReader, ImportReport, Loaded, NoticeKind, Place, Progress};
 use crate::model::{SpanId, Trace};
 use crate::time::{TimeRange, format_count};
 use crate::view::{History, Lod, NodeId, RowState, RowTree, Rows, Stats, Swatch, Viewport, Window};
@@ -204,6 +204,26 @@ pub struct Document {
     swatches: BTreeSet<Swatch>,
 }
 
+/// The built-in rules, after the user's own. Mistakes in those become notices.
+fn rules(report: &mut ImportReport) -> Rules {
+    let Some((file, text)) = super::settings::user_rules() else {
+        return Rules::builtin();
+    };
+    let text = text.unwrap_or_else(|error| {
+        let message = || format!("{} cannot be read: {error}.", file.display());
+        report.note(NoticeKind::Skipped, "rules_unread", None, None, message);
+        String::new()
+    });
+    let (rules, problems) = Rules::parse(&text, &file.display().to_string());
+    for problem in problems {
+        let place = Some(Place::Line(problem.line as u64));
+        report.note(NoticeKind::Skipped, "rule_wrong", None, place, || {
+            format!("A layer rule was left out: {problem}")
+        });
+    }
+    rules
+}
+
 impl Document {
     /// Analyses a trace and prepares it for drawing. Takes its time: not for the UI thread.
     ///
@@ -216,11 +236,11 @@ impl Document {
         progress: &Progress,
     ) -> Result<Self, Cancelled> {
         let Loaded { trace, mut report } = loaded;
+        let rules = rules(&mut report);
         report.sort();
         let trace = Arc::new(trace);
         let go_on = |_thousandths: u32| !progress.is_cancelled();
-        let (rules, options) = (Rules::builtin(), Options::default());
-        let analysis = Analysis::new(Arc::clone(&trace), &rules, &options, &go_on)?;
+        let analysis = Analysis::new(Arc::clone(&trace), &rules, &Options::default(), &go_on)?;
         let analysis = Arc::new(analysis);
         let lod = Arc::new(Lod::build(&trace, &analysis));
         let tree = Arc::new(RowTree::new(&trace, &analysis, lod));

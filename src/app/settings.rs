@@ -3,7 +3,7 @@
 //! Nothing is written beside a trace. A file of an unknown version is left alone: neither read nor overwritten.
 
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -261,7 +261,7 @@ impl Store {
     }
 }
 
-fn write(file: &Path, text: &[u8]) -> std::io::Result<()> {
+fn write(file: &Path, text: &[u8]) -> io::Result<()> {
     if let Some(dir) = file.parent() {
         fs::create_dir_all(dir)?;
     }
@@ -287,6 +287,17 @@ fn config_dir() -> Option<PathBuf> {
         var("XDG_CONFIG_HOME").or_else(|| Some(var("HOME")?.join(".config")))?
     };
     Some(base.join("stallscope"))
+}
+
+/// The user's own layer rules: `rules.toml` beside the settings, read before the built-in ones. `None` where there is
+/// no such file.
+#[must_use]
+pub fn user_rules() -> Option<(PathBuf, io::Result<String>)> {
+    let file = config_dir()?.join("rules.toml");
+    match fs::read_to_string(&file) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+        text => Some((file, text)),
+    }
 }
 
 /// The key of what was opened: number of bytes and a hash of the first 64 KiB, over all paths; for a folder, of the
