@@ -15,7 +15,7 @@ step "the core builds without egui"
 cargo check --locked --lib --no-default-features
 
 step "tests"
-cargo test --locked
+cargo test
 
 step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps

@@ -30,7 +30,7 @@ struct Made {
     cats: [CatId; 5],
 }
 
-struct Process1 {
+struct Lanes {
     main: LaneId,
     engine: LaneId,
     workers: Vec<LaneId>,
@@ -57,10 +57,10 @@ impl Made {
         })
     }
 
-    fn process(&mut self, rank: u32) -> Process1 {
+    fn process(&mut self, rank: u32) -> Lanes {
         let source = self.source;
         let pid = 100 + rank;
-        let mut process = |b: &mut TraceBuilder, pid: u32, role: Role| {
+        let process = |b: &mut TraceBuilder, pid: u32, role: Role| {
             b.add_process(Process {
                 source,
                 pid: pid.to_string(),
@@ -72,7 +72,7 @@ impl Made {
                 sort_index: 0,
             })
         };
-        let mut lane = |b: &mut TraceBuilder, process, key: String| {
+        let lane = |b: &mut TraceBuilder, process, key: String| {
             let mut lane = Lane::new(source, LaneKind::Cpu, key);
             lane.process = Some(process);
             lane.rank = rank;
@@ -108,7 +108,7 @@ impl Made {
                 self.b.add_lane(lane)
             })
             .collect();
-        Process1 {
+        Lanes {
             main,
             engine,
             workers,
@@ -117,7 +117,7 @@ impl Made {
     }
 
     /// Steps of one process: wait, forward with ops and launches, backward on the engine's thread, a sync.
-    fn steps(&mut self, p: &Process1, steps: u64) {
+    fn steps(&mut self, p: &Lanes, steps: u64) {
         let names: Vec<NameId> = (0..400)
             .map(|i| self.b.intern(&format!("aten::op_{i}")))
             .collect();

@@ -165,6 +165,14 @@ fn json_and_csv_agree_with_each_other() {
     let value: Value =
         serde_json::from_str(&quiet(&["report", "--json", &sample(EXPOSED)])).unwrap();
     let steps = value["ranks"]["0"]["loop"]["steps"].as_array().unwrap();
+    let brief: Value =
+        serde_json::from_str(&quiet(&["report", "--json", "--brief", &sample(EXPOSED)])).unwrap();
+    assert_eq!(
+        brief["ranks"]["0"]["loop"]["wait"],
+        value["ranks"]["0"]["loop"]["wait"]
+    );
+    assert!(brief["annotations"].as_object().unwrap().is_empty());
+    assert!(!value["annotations"].as_object().unwrap().is_empty());
     let csv = quiet(&["report", "--csv", &sample(EXPOSED)]);
     let mut lines = csv.lines();
     let head: Vec<&str> = lines.next().unwrap().split(',').collect();

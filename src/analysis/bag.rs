@@ -3,7 +3,7 @@
 use crate::time::TimeRange;
 
 /// Values per stored prefix sum.
-const BLOCK: usize = 64;
+const BLOCK: usize = 256;
 
 /// Ascending times with sampled prefix sums: Σ over times before t of (t − time), in O(log n).
 #[derive(Clone, Debug, Default)]

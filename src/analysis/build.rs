@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 
 use super::classify::{self, ArgSource, NoArgs};
-use super::core::{Core, find_gpus, gpu_keys, lane_rank_numbers};
+use super::core::{Core, find_gpus, gpu_keys};
 use super::lanes::LaneIndex;
 use super::launches::Launches;
 use super::layer_sets::LayerSets;
@@ -131,7 +131,6 @@ impl Analysis {
         let (devices, lane_gpu) = find_gpus(&trace, &lanes);
         let launches = Launches::new(&trace, &layers, &lane_gpu);
         let core = Core {
-            ranks: lane_rank_numbers(&trace, &launches),
             trace,
             layers,
             roles,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::lanes::{Lane, LaneIndex, Started};
 use super::launches::Launches;
 use super::layers::{LayerId, Layers};
-use crate::model::{DeviceId, LaneId, LaneKind, ProcessId, Role, SpanId, Trace, Tracer};
+use crate::model::{DeviceId, LaneId, LaneKind, ProcessId, Role, SpanId, Trace};
 use crate::time::TimeRange;
 
 /// The parts of an analysis that are not figures themselves.
@@ -20,13 +20,11 @@ pub(super) struct Core {
     /// GPUs with operations, by number in the file, then in order of first appearance.
     pub devices: Vec<DeviceId>,
     pub launches: Launches,
-    /// By lane: its rank.
-    pub ranks: Vec<u32>,
 }
 
 impl Core {
     pub fn rank(&self, lane: LaneId) -> u32 {
-        self.ranks[lane.index()]
+        self.trace.lane(lane).rank
     }
 
     pub fn columns(&self, lane: LaneId) -> Lane<'_> {
@@ -147,53 +145,4 @@ pub(super) fn gpu_keys(trace: &Trace, devices: &[DeviceId]) -> Vec<String> {
         }
     };
     devices.iter().map(key).collect()
-}
-
-/// The rank of each lane. Nsight exports have none: where several processes of one export launch GPU work and no rank
-/// is known, each of them is a rank, numbered by pid; a process without GPU work belongs to its parent's, else to that
-/// of the next lower pid, which forked it.
-pub(super) fn lane_rank_numbers(trace: &Trace, launches: &Launches) -> Vec<u32> {
-    let mut ranks: Vec<u32> = trace.lanes().iter().map(|l| l.rank).collect();
-    for (number, source) in (0_u32..).zip(trace.sources()) {
-        let of_source = |l: &LaneId| trace.lane(*l).source.0 == number;
-        let lanes: Vec<LaneId> = trace.lane_ids().filter(of_source).collect();
-        if source.tracer != Tracer::Nsight || lanes.iter().any(|l| ranks[l.index()] != 0) {
-            continue;
-        }
-        let pid = |p: ProcessId| trace.process(p).pid.parse::<u64>().ok();
-        let launching = launches.tracks.iter().map(|t| t.lane).filter(of_source);
-        let mut trainers: Vec<(u64, ProcessId)> = launching
-            .filter_map(|l| trace.lane(l).process)
-            .filter_map(|p| Some((pid(p)?, p)))
-            .collect();
-        trainers.sort_unstable();
-        trainers.dedup();
-        if trainers.len() < 2 {
-            continue;
-        }
-        let place = |pid: u64| {
-            let n = trainers.partition_point(|t| t.0 <= pid);
-            u32::try_from(n.saturating_sub(1)).unwrap_or(0)
-        };
-        for lane in lanes {
-            let stream = trace.lane(lane).stream.map(|s| trace.stream(s));
-            let process = trace.lane(lane).process.or(stream.and_then(|s| s.process));
-            let Some(process) = process else {
-                continue;
-            };
-            let parent = trace
-                .process(process)
-                .parent
-                .as_ref()
-                .and_then(|p| p.parse().ok());
-            let own = trainers.iter().any(|t| t.1 == process);
-            let by = if own {
-                pid(process)
-            } else {
-                parent.or(pid(process))
-            };
-            ranks[lane.index()] = by.map_or(0, place);
-        }
-    }
-    ranks
 }

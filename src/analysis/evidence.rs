@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use super::Analysis;
+use super::gpu_figures::Gap;
 use super::gpus::GapCause;
 use super::layers::LayerId;
 use super::verdict::{Evidence, Facts, IssueKind};
@@ -52,17 +53,19 @@ impl Analysis {
                 let sets = &self.rank_sets[facts.rank];
                 let excused = &sets.excused[wanted as usize];
                 let gaps = self.gaps(gpu, facts.window);
-                let mut gaps: Vec<_> = gaps
-                    .filter(|g| g.cause == wanted)
-                    .map(|g| (g.range.len() - excused.measure_in(g.range), g))
-                    .filter(|(m, g)| *m > 0 && inside(g.range))
-                    .collect();
-                gaps.sort_by_key(|(m, g)| (Reverse(*m), g.range.start));
-                gaps.truncate(3);
-                let place = |(m, g): &(i64, super::gpu_figures::Gap)| {
-                    Some((*m, self.after_gap(gpu, g)?, g.range))
-                };
-                largest(gaps.iter().filter_map(place))
+                let mut top: Vec<(i64, Gap)> = Vec::with_capacity(4);
+                for gap in gaps.filter(|g| g.cause == wanted && inside(g.range)) {
+                    let lost = gap.range.len() - excused.measure_in(gap.range);
+                    // Gaps ascend: of equals the earlier one stays in front.
+                    let at = top.partition_point(|t| t.0 >= lost);
+                    if lost > 0 && at < 3 {
+                        top.insert(at, (lost, gap));
+                        top.truncate(3);
+                    }
+                }
+                let place =
+                    |(lost, g): &(i64, Gap)| Some((*lost, self.after_gap(gpu, g)?, g.range));
+                largest(top.iter().filter_map(place))
             }
             IssueKind::SyncBound => {
                 let lane = self.ranks[facts.rank].loop_lane;
@@ -86,12 +89,14 @@ impl Analysis {
                     return Vec::new();
                 };
                 let (layer, set) = match kind {
-                    IssueKind::CommBound => (LayerId::GPU_COMM, &self.gpu_sets[gpu].comm_only),
-                    IssueKind::H2dBound => (LayerId::GPU_H2D, &self.gpu_sets[gpu].h2d_exposed),
-                    _ => {
-                        let class = self.gpu_sets[gpu].class(LayerId::GPU_COMPUTE);
-                        (LayerId::GPU_COMPUTE, &**class)
+                    IssueKind::CommBound => {
+                        (LayerId::GPU_COMM, Some(&self.gpu_sets[gpu].comm_only))
                     }
+                    IssueKind::H2dBound => {
+                        (LayerId::GPU_H2D, Some(&self.gpu_sets[gpu].h2d_exposed))
+                    }
+                    // All of a kernel is compute.
+                    _ => (LayerId::GPU_COMPUTE, None),
                 };
                 let lanes = self.core.gpu_lanes(gpu);
                 let ops = lanes.flat_map(|l| {
@@ -102,7 +107,7 @@ impl Analysis {
                 });
                 largest(
                     ops.filter(|(_, r)| inside(*r))
-                        .map(|(id, r)| (set.measure_in(r), id, r)),
+                        .map(|(id, r)| (set.map_or(r.len(), |s| s.measure_in(r)), id, r)),
                 )
             }
             _ => Vec::new(),

@@ -237,6 +237,11 @@ impl LaneIndex {
         self.unions.get(p)
     }
 
+    /// The place in `layers` of a layer that occurs.
+    pub fn slot(&self, layer: LayerId) -> usize {
+        usize::from(self.place[layer.index()])
+    }
+
     /// Per layer of `self.layers`: the spans with index in `[0, i)` of the lane.
     fn before(&self, lane: &Lane<'_>, i: usize, out: &mut [Started], sign: i64) {
         let width = self.layers.len();

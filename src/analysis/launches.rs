@@ -8,7 +8,7 @@ use crate::model::{LaneId, Link, SpanId, Trace};
 use crate::time::TimeRange;
 
 /// Links per block of the aggregates.
-const BLOCK: usize = 64;
+const BLOCK: usize = 128;
 
 /// The links of one calling lane to one GPU, by start of the call.
 #[derive(Clone, Debug)]

@@ -81,7 +81,12 @@ type LoopKey = (i64, u64, u64, usize, i64);
 /// The lane of a rank's training loop: most fetch time, then most step spans, then most phase spans that are not the
 /// autograd engine's own, then most launches, then most recorded time.
 pub(super) fn loop_lane(core: &Core, rank: u32, chosen: &[LaneId]) -> Option<LaneId> {
-    let of_rank = |l: &LaneId| core.ranks.get(l.index()) == Some(&rank);
+    let of_rank = |l: &LaneId| {
+        core.trace
+            .lanes()
+            .get(l.index())
+            .is_some_and(|x| x.rank == rank)
+    };
     if let Some(&lane) = chosen.iter().find(|l| of_rank(l)) {
         return Some(lane);
     }

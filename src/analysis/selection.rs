@@ -287,28 +287,21 @@ impl Analysis {
         let gather = |&lane: &LaneId| {
             let columns = self.core.columns(lane);
             let (a, b) = columns.start_range(window);
-            let mut by: BTreeMap<LayerId, Vec<i64>> = BTreeMap::new();
-            for (&layer, s) in self
-                .core
-                .index(lane)
-                .layers
-                .iter()
-                .zip(self.core.index(lane).started(&columns, window))
-            {
-                by.insert(
-                    layer,
-                    Vec::with_capacity(usize::try_from(s.count).unwrap_or(0)),
-                );
-            }
+            let index = self.core.index(lane);
+            let room = |s: super::lanes::Started| {
+                Vec::with_capacity(usize::try_from(s.count).unwrap_or(0))
+            };
+            let started = index.started(&columns, window).into_iter();
+            let mut durations: Vec<Vec<i64>> = started.map(room).collect();
             for chunk in (a..b).step_by(STRIDE) {
                 if cancel.load(Ordering::Relaxed) {
                     return None;
                 }
                 for i in chunk..b.min(chunk + STRIDE) {
-                    by.entry(columns.of[i]).or_default().push(columns.durs[i]);
+                    durations[index.slot(columns.of[i])].push(columns.durs[i]);
                 }
             }
-            Some(by)
+            Some(index.layers.iter().copied().zip(durations).collect())
         };
         let parts: Vec<BTreeMap<LayerId, Vec<i64>>> =
             lanes.par_iter().map(gather).collect::<Option<_>>()?;

@@ -300,6 +300,10 @@ impl AppState {
         if let Some(doc) = &mut self.doc {
             let all = doc.trace.extent();
             doc.range = range.map(|r| r.clip(all)).filter(|r| !r.is_empty());
+            // The verdict is what loading shows; whoever selects a range wants its figures.
+            if doc.range.is_some() && !doc.tab_chosen {
+                doc.tab = Tab::Selection;
+            }
         }
     }
 
@@ -324,6 +328,7 @@ impl AppState {
         self.settings.details_open = true;
         if let Some(doc) = &mut self.doc {
             doc.tab = tab;
+            doc.tab_chosen = true;
         }
     }
 }

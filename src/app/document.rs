@@ -197,6 +197,8 @@ pub struct Document {
     pub tables: BTreeMap<Tab, TableState>,
     /// Open tab.
     pub tab: Tab,
+    /// The user chose the tab, so that it no longer changes by itself.
+    pub tab_chosen: bool,
     /// What the last frame's level of detail did.
     pub stats: Stats,
     swatches: BTreeSet<Swatch>,
@@ -254,6 +256,7 @@ impl Document {
             jobs: Jobs::default(),
             tables: BTreeMap::new(),
             tab: Tab::Verdict,
+            tab_chosen: false,
             stats: Stats::default(),
             report,
             is_sample: false,

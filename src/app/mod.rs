@@ -14,6 +14,7 @@ mod command;
 mod dialogs;
 mod document;
 mod dump;
+mod edges;
 mod export_job;
 mod hover;
 mod input;

@@ -102,6 +102,9 @@ pub struct Report {
     /// JSON with every figure instead of text.
     #[arg(long, conflicts_with = "csv")]
     pub json: bool,
+    /// With --json: leave out the lists by span and by gap.
+    #[arg(long, requires = "json")]
+    pub brief: bool,
     /// The step table as CSV instead of text.
     #[arg(long)]
     pub csv: bool,

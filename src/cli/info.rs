@@ -19,6 +19,8 @@ use crate::time::{format_count, format_ns};
 
 /// Up to so many files are described in full.
 const FILES_IN_FULL: usize = 3;
+/// Kinds of events in a line.
+const KINDS_PER_LINE: usize = 4;
 /// Lanes listed in the text; `--json` lists all.
 const LANES_SHOWN: usize = 40;
 /// Categories listed in the text; `--json` lists all.
@@ -191,7 +193,8 @@ fn file_text(out: &mut String, trace: &Trace, file: &FileReport) {
         let source = trace.source(id);
         line(out, "producer", &printable(&source.producer));
         line(out, "clock", &clock_text(source));
-        if let Some(rank) = source.rank {
+        let told = file.facts.iter().any(|(key, _value)| key == "rank");
+        if let Some(rank) = source.rank.filter(|_r| !told) {
             line(out, "rank", &rank.to_string());
         }
         if let Some(capture) = source.capture {
@@ -205,21 +208,15 @@ fn file_text(out: &mut String, trace: &Trace, file: &FileReport) {
             &table::shorten(&printable(value), 110),
         );
     }
+    line(out, "events", &format_count(file.events));
     let kinds: Vec<String> = file
         .by_kind
         .iter()
         .map(|(kind, n)| format!("{} {}", printable(kind), format_count(*n)))
         .collect();
-    let kinds = if kinds.is_empty() {
-        String::new()
-    } else {
-        format!(": {}", kinds.join(", "))
-    };
-    line(
-        out,
-        "events",
-        &format!("{}{kinds}", format_count(file.events)),
-    );
+    for some in kinds.chunks(KINDS_PER_LINE) {
+        line(out, "", &some.join(", "));
+    }
 }
 
 fn files_table(out: &mut String, files: &[FileReport]) {

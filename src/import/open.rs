@@ -291,12 +291,13 @@ fn conclude(trace: &Trace, report: &mut ImportReport) {
     note_unrelated_clocks(trace, report);
     note_far_apart(trace, report);
     note_anomalies(trace, report);
-    if trace.counted_spans() == 0 && !report.has("no_spans") {
+    // Spans without a category do not count, but they are there to be seen.
+    if trace.spans().is_empty() && !report.has("no_spans") {
         report.note(NoticeKind::NotRecorded, "no_spans", None, None, || {
-            if trace.counters().is_empty() {
+            if trace.counters().is_empty() && trace.instants().is_empty() {
                 "Nothing to draw: no spans were recorded.".to_owned()
             } else {
-                "No spans were recorded, only counters.".to_owned()
+                "No spans were recorded, only counters or instants.".to_owned()
             }
         });
     }
@@ -358,12 +359,8 @@ fn note_far_apart(trace: &Trace, report: &mut ImportReport) {
 }
 
 fn note_anomalies(trace: &Trace, report: &mut ImportReport) {
+    note_overlaps(trace, report);
     let texts = [
-        (
-            "overlapping_spans",
-            NoticeKind::Info,
-            "Spans of one lane overlap partly: they are drawn on rows of their own.",
-        ),
         (
             "crowded_rows",
             NoticeKind::Info,
@@ -396,6 +393,26 @@ fn note_anomalies(trace: &Trace, report: &mut ImportReport) {
             report.note_many(kind, code, None, count, &[], || text.to_owned());
         }
     }
+}
+
+/// Spans that overlap without nesting, those of GPU streams apart: there it changes what busy time means.
+fn note_overlaps(trace: &Trace, report: &mut ImportReport) {
+    let overlaps = |gpu: bool| -> u64 {
+        let lanes = trace.lanes().iter().filter(|l| l.kind.is_gpu() == gpu);
+        lanes.map(|l| l.overlaps).sum()
+    };
+    let (gpu, other) = (overlaps(true), overlaps(false));
+    let code = "overlapping_spans";
+    report.note_many(NoticeKind::Info, code, None, gpu + other, &[], || {
+        let mut text = "Spans of one lane overlap partly: they are drawn on rows of their own.".to_owned();
+        if gpu > 0 {
+            text = format!(
+                "{text} {} of them are on GPU streams, whose busy time counts overlapping time once.",
+                crate::time::format_count(gpu)
+            );
+        }
+        text
+    });
 }
 
 /// The last part of a path, for texts.

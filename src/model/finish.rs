@@ -184,7 +184,7 @@ impl TraceBuilder {
         chunks.into_par_iter().for_each(|chunk| {
             if !chunk.is_sorted_by_key(key) {
                 // The file order is part of the key, so that an unstable sort keeps it.
-                chunk.sort_unstable_by_key(key);
+                chunk.par_sort_unstable_by_key(key);
             }
         });
         let mut place = vec![0_u32; n];
@@ -265,21 +265,36 @@ impl TraceBuilder {
     }
 
     fn assign_sub_rows(&mut self) {
-        let (mut overlaps, mut crowded) = (0, 0);
+        let spans = &mut self.trace.spans;
+        let mut rest = spans.row.as_mut_slice();
+        let mut lanes = Vec::with_capacity(self.trace.lanes.len());
         for lane in &mut self.trace.lanes {
-            let rows = assign_rows(&mut self.trace.spans, lane.spans.clone());
-            lane.rows = rows.rows;
-            lane.overlaps = rows.overlaps;
-            overlaps += rows.overlaps;
-            crowded += rows.crowded;
+            let (rows, tail) = rest.split_at_mut(lane.spans.len());
+            lanes.push((lane, rows));
+            rest = tail;
         }
+        let (starts, durs) = (&spans.start, &spans.dur);
+        let (overlaps, crowded) = lanes
+            .into_par_iter()
+            .map(|(lane, rows)| {
+                let range = lane.spans.start as usize..lane.spans.end as usize;
+                let found = assign_rows(&starts[range.clone()], &durs[range], rows);
+                lane.rows = found.rows;
+                lane.overlaps = found.overlaps;
+                (found.overlaps, found.crowded)
+            })
+            .reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
         self.count_anomaly("overlapping_spans", overlaps);
         self.count_anomaly("crowded_rows", crowded);
     }
 }
 
-fn permute<T: Copy>(column: &mut Vec<T>, order: &[u32]) {
-    *column = order.iter().map(|&old| column[old as usize]).collect();
+fn permute<T: Copy + Send + Sync>(column: &mut Vec<T>, order: &[u32]) {
+    *column = order
+        .par_iter()
+        .with_min_len(1 << 16)
+        .map(|&old| column[old as usize])
+        .collect();
 }
 
 fn sort_samples(counter: &mut Counter) {

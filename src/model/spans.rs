@@ -2,7 +2,6 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::ops::Range;
 
 use super::ids::{CatId, LaneId, NameId, SpanId};
 use super::tables::ArgsRef;
@@ -157,37 +156,47 @@ pub(super) struct LaneRows {
     pub crowded: u64,
 }
 
-/// Sub-rows of one lane's spans (`range` of ids, in stored order): the lowest row that is free at the span's start
-/// and lies below the innermost span that contains it. O(n log n) whatever the overlaps are.
-pub(super) fn assign_rows(spans: &mut Spans, range: Range<u32>) -> LaneRows {
+/// Sub-rows of one lane's spans, in stored order: the lowest row that is free at the span's start and lies below the
+/// innermost span that contains it. O(n log n) whatever the overlaps are, O(n) where all spans nest.
+pub(super) fn assign_rows(starts: &[i64], durs: &[i64], rows: &mut [u16]) -> LaneRows {
     let mut found = LaneRows::default();
-    // All open spans by end, to free their rows.
-    let mut open: BinaryHeap<Reverse<(i64, u16)>> = BinaryHeap::new();
+    // All open spans by end, to free their rows: those that nest in each other, innermost last, and the others.
+    let mut nested: Vec<(i64, u16)> = Vec::new();
+    let mut crossing: BinaryHeap<Reverse<(i64, u16)>> = BinaryHeap::new();
     let mut taken = RowSet::default();
     // The open spans that can be the innermost container of a later one: ends descend, since a later span that ends
     // no earlier takes the place of those before it.
     let mut containers: Vec<(i64, u16)> = Vec::new();
-    for i in range.start as usize..range.end as usize {
-        let start = spans.start[i];
-        let end = start + spans.dur[i];
-        while let Some(&Reverse((_, row))) = open.peek().filter(|o| o.0.0 <= start) {
+    for ((&start, &dur), row_of) in starts.iter().zip(durs).zip(rows) {
+        let end = start + dur;
+        while let Some((_, row)) = nested.pop_if(|o| o.0 <= start) {
             taken.free(row);
-            open.pop();
         }
-        found.overlaps += u64::from(open.peek().is_some_and(|o| o.0.0 < end));
+        while let Some(&Reverse((_, row))) = crossing.peek().filter(|o| o.0.0 <= start) {
+            taken.free(row);
+            crossing.pop();
+        }
+        found.overlaps += u64::from(
+            nested.last().is_some_and(|o| o.0 < end)
+                || crossing.peek().is_some_and(|o| o.0.0 < end),
+        );
         let depth = containers.partition_point(|c| c.0 >= end && c.0 > start);
         let below = match depth {
             0 => 0,
             n => containers[n - 1].1.saturating_add(1),
         };
         let row = if let Some(row) = taken.take_from(below) {
-            open.push(Reverse((end, row)));
+            if nested.last().is_none_or(|o| o.0 >= end) {
+                nested.push((end, row));
+            } else {
+                crossing.push(Reverse((end, row)));
+            }
             row
         } else {
             found.crowded += 1;
             u16::MAX - 1
         };
-        spans.row[i] = row;
+        *row_of = row;
         found.rows = found.rows.max(row + 1);
         let keep = containers.partition_point(|c| c.0 > end);
         containers.truncate(keep);
@@ -244,15 +253,11 @@ mod tests {
     }
 
     fn all_rows_of(ranges: &[(i64, i64)]) -> (Vec<u16>, LaneRows) {
-        let mut spans = Spans::default();
-        for &(s, e) in ranges {
-            spans.start.push(s);
-            spans.dur.push(e - s);
-            spans.row.push(0);
-        }
-        let n = u32::try_from(ranges.len()).expect("small");
-        let found = assign_rows(&mut spans, 0..n);
-        (spans.row, found)
+        let starts: Vec<i64> = ranges.iter().map(|r| r.0).collect();
+        let durs: Vec<i64> = ranges.iter().map(|r| r.1 - r.0).collect();
+        let mut rows = vec![0; ranges.len()];
+        let found = assign_rows(&starts, &durs, &mut rows);
+        (rows, found)
     }
 
     #[test]

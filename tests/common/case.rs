@@ -479,116 +479,122 @@ pub fn dig(value: &Value, path: &str) -> Option<Value> {
     None
 }
 
+fn number(v: &Value) -> i64 {
+    v.as_i64().unwrap_or(i64::MIN)
+}
+
+fn sum(v: &Value) -> i64 {
+    v.as_object().map_or(0, |o| o.values().map(number).sum())
+}
+
+fn wait_parts(v: &Value) -> i64 {
+    number(&v["wait_exposed"]) + number(&v["wait_hidden"]) + number(&v["wait_unrecorded"])
+}
+
 /// Things that must hold in every report.
 pub fn invariants(report: &Value) -> Vec<String> {
-    let mut bad = Vec::new();
-    let n = |v: &Value| v.as_i64().unwrap_or(i64::MIN);
-    let sum = |v: &Value| v.as_object().map_or(0, |o| o.values().map(n).sum::<i64>());
-    let length = n(&report["window"][1]) - n(&report["window"][0]);
-    let mut check = |what: String, a: i64, b: i64| {
-        if a != b {
-            bad.push(format!("{what}: {a} != {b}"));
-        }
-    };
+    let mut found = Found(Vec::new());
+    let length = number(&report["window"][1]) - number(&report["window"][0]);
     for (d, g) in report["gpu"].as_object().expect("gpu") {
-        check(format!("gpu {d}: partition"), sum(&g["partition"]), length);
-        check(
-            format!("gpu {d}: busy+idle+edge"),
-            n(&g["busy"]) + n(&g["idle"]) + n(&g["edge"]),
-            length,
-        );
-        check(
-            format!("gpu {d}: gap classes"),
-            sum(&g["gap_class"]),
-            n(&g["idle"]),
-        );
-        if g.get("idle_by_phase").is_some() {
-            check(
-                format!("gpu {d}: idle by phase"),
-                sum(&g["idle_by_phase"]),
-                n(&g["idle"]),
-            );
-        }
-        check(
-            format!("gpu {d}: exposed comm"),
-            n(&g["exposed_comm"]).max(n(&g["comm"])),
-            n(&g["comm"]),
-        );
-        check(
-            format!("gpu {d}: exposed memcpy"),
-            n(&g["exposed_memcpy"]).max(n(&g["memcpy"])),
-            n(&g["memcpy"]),
-        );
-        let parts = ["compute", "comm", "memcpy", "memset"];
-        let busy = parts.iter().map(|k| n(&g["partition"][k])).sum();
-        check(format!("gpu {d}: partition of busy"), busy, n(&g["busy"]));
+        found.gpu(d, g, length);
     }
-    let wait_parts =
-        |l: &Value| n(&l["wait_exposed"]) + n(&l["wait_hidden"]) + n(&l["wait_unrecorded"]);
     for (r, rank) in report["ranks"].as_object().expect("ranks") {
-        let l = &rank["loop"];
-        if !l.is_null() {
-            check(
-                format!("rank {r}: wait parts"),
-                wait_parts(l),
-                n(&l["wait"]),
-            );
-            check(format!("rank {r}: phases"), sum(&l["phases"]), length);
-            for (i, s) in l["steps"].as_array().expect("steps").iter().enumerate() {
-                check(
-                    format!("rank {r} step {i}: phases"),
-                    sum(&s["phases"]),
-                    n(&s["time"]),
-                );
-                check(
-                    format!("rank {r} step {i}: wait parts"),
-                    wait_parts(s),
-                    n(&s["wait"]),
-                );
-                let earlier = n(&s["wait_hidden_by_earlier"]);
-                check(
-                    format!("rank {r} step {i}: hidden by earlier"),
-                    earlier.max(n(&s["wait_hidden"])),
-                    n(&s["wait_hidden"]),
-                );
-            }
-        }
-        for (p, w) in rank["workers"]["procs"].as_object().expect("procs") {
-            let parts = n(&w["hidden"]) + n(&w["exposed"]) + n(&w["unrecorded"]);
-            check(
-                format!("rank {r} process {p}: load parts"),
-                parts,
-                n(&w["load"]),
-            );
-        }
+        found.rank(r, rank, length);
     }
-    for row in report
-        .get("windows")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-    {
-        for (k, cell) in row
-            .as_object()
-            .expect("a row")
-            .iter()
-            .filter(|(k, _)| *k != "window")
-        {
-            check(
-                format!("windows {k}: proc_max <= sum"),
-                n(&cell["proc_max"]).max(n(&cell["sum"])),
-                n(&cell["sum"]),
-            );
+    let windows = report.get("windows").and_then(Value::as_array);
+    for row in windows.into_iter().flatten() {
+        let cells = row.as_object().expect("a row").iter();
+        for (k, cell) in cells.filter(|(k, _)| *k != "window") {
+            found.most(&format!("windows {k}"), &cell["proc_max"], &cell["sum"]);
         }
     }
     for (k, o) in report["overlap"].as_object().expect("overlap") {
-        check(
-            format!("overlap {k}"),
-            n(&o["both"]).max(n(&o["min_busy"])),
-            n(&o["min_busy"]),
-        );
+        found.most(&format!("overlap {k}"), &o["both"], &o["min_busy"]);
     }
-    bad
+    found.0
+}
+
+struct Found(Vec<String>);
+
+impl Found {
+    fn same(&mut self, what: &str, a: i64, b: i64) {
+        if a != b {
+            self.0.push(format!("{what}: {a} != {b}"));
+        }
+    }
+
+    fn most(&mut self, what: &str, part: &Value, whole: &Value) {
+        if number(part) > number(whole) {
+            self.0.push(format!("{what}: {part} > {whole}"));
+        }
+    }
+
+    fn gpu(&mut self, d: &str, g: &Value, length: i64) {
+        let n = |k: &str| number(&g[k]);
+        self.same(&format!("gpu {d}: partition"), sum(&g["partition"]), length);
+        let all = n("busy") + n("idle") + n("edge");
+        self.same(&format!("gpu {d}: busy+idle+edge"), all, length);
+        self.same(
+            &format!("gpu {d}: gap classes"),
+            sum(&g["gap_class"]),
+            n("idle"),
+        );
+        if g.get("idle_by_phase").is_some() {
+            self.same(
+                &format!("gpu {d}: idle by phase"),
+                sum(&g["idle_by_phase"]),
+                n("idle"),
+            );
+        }
+        self.most(
+            &format!("gpu {d}: exposed comm"),
+            &g["exposed_comm"],
+            &g["comm"],
+        );
+        self.most(
+            &format!("gpu {d}: exposed memcpy"),
+            &g["exposed_memcpy"],
+            &g["memcpy"],
+        );
+        let parts = ["compute", "comm", "memcpy", "memset"];
+        let busy = parts.iter().map(|k| number(&g["partition"][k])).sum();
+        self.same(&format!("gpu {d}: partition of busy"), busy, n("busy"));
+    }
+
+    fn rank(&mut self, r: &str, rank: &Value, length: i64) {
+        let l = &rank["loop"];
+        if !l.is_null() {
+            self.same(
+                &format!("rank {r}: wait parts"),
+                wait_parts(l),
+                number(&l["wait"]),
+            );
+            self.same(&format!("rank {r}: phases"), sum(&l["phases"]), length);
+            for (i, s) in l["steps"].as_array().expect("steps").iter().enumerate() {
+                let what = format!("rank {r} step {i}");
+                self.same(
+                    &format!("{what}: phases"),
+                    sum(&s["phases"]),
+                    number(&s["time"]),
+                );
+                self.same(
+                    &format!("{what}: wait parts"),
+                    wait_parts(s),
+                    number(&s["wait"]),
+                );
+                self.most(&what, &s["wait_hidden_by_earlier"], &s["wait_hidden"]);
+            }
+        }
+        for (p, w) in rank["workers"]["procs"].as_object().expect("procs") {
+            let parts = ["hidden", "exposed", "unrecorded"];
+            let parts = parts.iter().map(|k| number(&w[k])).sum();
+            self.same(
+                &format!("rank {r} process {p}: load parts"),
+                parts,
+                number(&w["load"]),
+            );
+        }
+    }
 }
 
 /// Every test crate compiles all of this and uses a part of it; naming the rest here keeps the lints quiet.

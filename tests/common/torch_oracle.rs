@@ -238,6 +238,9 @@ pub fn load(path: &Path, rules: &Rules) -> Trace {
     loader.b.finish()
 }
 
+/// Start, span, category, name.
+type Call = (i64, RawSpan, String, String);
+
 struct Sync {
     correlation: String,
     name: String,
@@ -247,7 +250,7 @@ struct Sync {
 
 impl Loader<'_> {
     fn read(&mut self, events: &[Object<'_, EventKeys, 8>]) {
-        let mut calls: HashMap<String, (i64, RawSpan, String, String)> = HashMap::new();
+        let mut calls: HashMap<String, Call> = HashMap::new();
         let mut ops: Vec<(String, RawSpan)> = Vec::new();
         let mut syncs: Vec<Sync> = Vec::new();
         for event in events {
@@ -328,6 +331,11 @@ impl Loader<'_> {
                 self.b.link_launch(call.1, op);
             }
         }
+        self.scopes(&syncs, &calls);
+    }
+
+    /// What blocking calls waited for, from their records on the GPU.
+    fn scopes(&mut self, syncs: &[Sync], calls: &HashMap<String, Call>) {
         for sync in syncs
             .iter()
             .filter(|s| s.name == "Stream Sync" || s.name == "Context Sync")

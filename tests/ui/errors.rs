@@ -181,7 +181,7 @@ fn what_is_missing_or_skipped_is_said() {
         (write(&dir, "skipped.json", skipped), "were skipped"),
         (alone, "Only 1 process found"),
     ];
-    if let Some(path) = shared("nsight/errors/no_kernels.sqlite") {
+    if let Some(path) = shared("nsight/errors/only_nvtx.sqlite") {
         cases.push((path, "no CUDA activity"));
     }
     for (path, text) in cases {

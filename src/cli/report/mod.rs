@@ -43,6 +43,7 @@ fn json(a: &Analysed, args: &Report) -> Value {
     let options = ReportOptions {
         window: Some(a.window),
         grid: args.windows,
+        light: args.brief,
         notices: imported.chain(notices::of_analysis(a)).collect(),
         ..ReportOptions::default()
     };

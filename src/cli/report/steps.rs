@@ -31,8 +31,8 @@ pub fn steps(out: &mut String, a: &Analysed, rank: usize) {
     say(
         out,
         &format!(
-            "{} steps ({}).{cut}",
-            format_count(rows.len() as u64),
+            "{} ({}).{cut}",
+            counted(rows.len(), "step"),
             r.steps_how.text()
         ),
     );
@@ -70,6 +70,12 @@ pub fn steps(out: &mut String, a: &Analysed, rank: usize) {
         out,
         "GPU lag: the step's last GPU work ends so long after the step. First steps of a loader's run are marked ^.",
     );
+}
+
+/// `1 step`, `12 steps`.
+fn counted(n: usize, what: &str) -> String {
+    let s = if n == 1 { "" } else { "s" };
+    format!("{} {what}{s}", format_count(n as u64))
 }
 
 /// The first and last rows with a gap, or all.
@@ -182,9 +188,12 @@ pub fn workers(out: &mut String, a: &Analysed, rank: usize) {
     say(
         out,
         &format!(
-            "{} ms in {} processes, {} ms in the busiest; at least one of them loaded for {} ms{hidden}.",
+            "{} ms in {}, {} ms in the busiest; at least one of them loaded for {} ms{hidden}.",
             ms(f.load_sum),
-            f.rows.len(),
+            match f.rows.len() {
+                1 => "1 process".to_owned(),
+                n => format!("{n} processes"),
+            },
             ms(f.busiest),
             ms(f.any_load),
         ),

@@ -2,7 +2,8 @@
 
 use super::category::Class;
 use super::chunk::Extra;
-use super::event::{END, Parser, Scalar};
+use super::event::{Parser, Scalar};
+use super::key::END;
 use super::number;
 use super::scan::Scan;
 use crate::model::CopyKind;

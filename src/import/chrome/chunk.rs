@@ -10,7 +10,7 @@ use rustc_hash::FxBuildHasher;
 
 use super::args::{ARG_CLASSES, ARG_PLACES};
 use super::category::Class;
-use super::event::KEYS;
+use super::key::KEYS;
 use super::shape::Shape;
 use super::tally::Tally;
 use crate::model::{ArgsRef, CopyKind};

@@ -1,7 +1,8 @@
 //! The event list: elements one after the other, and the way back into it after a defect.
 
 use super::chunk::Chunk;
-use super::event::{Event, Parser, is_event_key};
+use super::event::{Event, Parser};
+use super::key::is_event_key;
 use super::scan::{Fail, before, byte, skip_value, skip_ws, string_end};
 use super::tally::Odd;
 

@@ -15,6 +15,7 @@ mod classify;
 mod elements;
 mod event;
 mod header;
+mod key;
 mod lanes;
 mod links;
 mod merge;

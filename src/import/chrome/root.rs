@@ -2,8 +2,9 @@
 
 use super::chunk::Chunk;
 use super::elements;
-use super::event::{Event, Parser, is_event_key};
+use super::event::{Event, Parser};
 use super::header::{Header, MAX_VALUE, is_wanted};
+use super::key::is_event_key;
 use super::scan::{Fail, Skipper, byte, skip_value, skip_ws, string_end};
 use super::tally::{Odd, Tally};
 use super::text::unescape;

@@ -30,7 +30,9 @@ pub(super) fn assign(builder: &mut TraceBuilder, source: SourceId, report: &mut 
         if lane.source != source {
             continue;
         }
-        if let (Some(process), Ok(i)) = (lane.process, u32::try_from(i)) {
+        let of_stream = lane.stream.map(|s| builder.so_far().stream(s).process);
+        let process = lane.process.or(of_stream.flatten());
+        if let (Some(process), Ok(i)) = (process, u32::try_from(i)) {
             let rank = builder.so_far().process(process).rank;
             builder.lane_mut(crate::model::LaneId(i)).rank = rank;
         }

@@ -203,7 +203,7 @@ impl Tree {
         }
         let inside = walk.window.start <= start && end <= walk.window.end;
         if inside && end - start <= walk.merge_ns {
-            let width = LEAF * FACTOR << (2 * level);
+            let width = (LEAF * FACTOR) << (2 * level);
             let first = i * width;
             let last = (first + width).min(walk.items.len());
             (walk.out)(Piece {

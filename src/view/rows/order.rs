@@ -370,19 +370,19 @@ impl Builder<'_> {
         };
         let p = self.trace.process(id);
         ProcessKey {
-            source: p.source.0,
             number: p.pid.parse().unwrap_or(i64::MAX),
+            source: p.source.0,
             pid: p.pid.clone(),
             id: Some(id),
         }
     }
 }
 
-/// Sorts processes by file and number.
+/// Sorts processes by number, then by file: each worker of a run writes a file of its own, under any name.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct ProcessKey {
-    source: u32,
     number: i64,
+    source: u32,
     pid: String,
     id: Option<ProcessId>,
 }

@@ -286,6 +286,38 @@ fn a_cut_anywhere_keeps_every_whole_event() {
 }
 
 #[test]
+fn a_damaged_stream_opens_up_to_the_damage() {
+    use std::io::Write as _;
+    let events: Vec<String> = (1..2_000)
+        .map(|i| {
+            format!(
+                r#"{{"ph":"X","cat":"c","name":"n{}","ts":{i},"dur":1}}"#,
+                i * 7 % 1_000
+            )
+        })
+        .collect();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    write!(gzip, "[{}]", events.join(",")).expect("memory");
+    let bytes = gzip.finish().expect("memory");
+    let cut = bytes[..bytes.len() / 2].to_vec();
+    let mut builder = TraceBuilder::new();
+    let mut report = ImportReport::default();
+    let (progress, options) = (Progress::new(), OpenOptions::default());
+    let mut ctx = Context {
+        builder: &mut builder,
+        report: &mut report,
+        progress: &progress,
+        options: &options,
+    };
+    let size = cut.len() as u64;
+    let reader = Box::new(Cursor::new(cut));
+    let input = Input::from_reader("x.gz".into(), size, true, ArgsOrigin::Gzip, reader);
+    import(input, &mut ctx).expect("the first half is whole");
+    assert!(builder.so_far().spans().len() > 500);
+    assert_eq!(count(&report, "damaged_stream"), 1);
+}
+
+#[test]
 fn texts_made_to_be_slow_are_read_in_time() {
     for piece in [
         r#"{"ph":"#,
