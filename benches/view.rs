@@ -182,9 +182,6 @@ fn main() {
             },
         );
     }
-    if std::env::var_os("BREAKDOWN").is_some() {
-        breakdown(scene);
-    }
     let view = Viewport::new(scene.trace.extent(), 1_000.0);
     let lod = scene.rows.tree().lod();
     report("overview", || {
@@ -218,49 +215,4 @@ fn report(what: &str, mut run: impl FnMut()) {
         times[0],
         times[4]
     );
-}
-
-/// What the walk over the trees alone costs, and how much it yields.
-fn breakdown(scene: &Scene) {
-    let lod = scene.rows.tree().lod();
-    for zoom in [3_i64, 10, 30] {
-        let all = scene.trace.extent();
-        let len = all.len() / zoom;
-        let start = all.start + all.len() / 3;
-        let window = TimeRange::new(start, start + len);
-        let merge = len * 3 / 2 / 1_688;
-        let (mut pieces, mut spans, mut rows) = (0_u64, 0_u64, 0);
-        let visible: Vec<_> = scene.rows.rows()[scene.rows.visible(0.0, height(scene) - 76.0)]
-            .iter()
-            .filter_map(|r| match r.kind {
-                stallscope::view::RowKind::Lane { leaf, sub } => Some((leaf, sub)),
-                _ => None,
-            })
-            .collect();
-        let mut walk = |count: bool| {
-            for &(leaf, sub) in &visible {
-                rows += u32::from(count);
-                let row = &lod.leaf(leaf).rows[usize::from(sub)];
-                row.walk(
-                    &scene.trace,
-                    scene.analysis.layers(),
-                    window,
-                    merge,
-                    &mut |p| {
-                        std::hint::black_box(&p);
-                        if count {
-                            pieces += 1;
-                            spans += u64::from(p.count);
-                        }
-                    },
-                );
-            }
-        };
-        walk(true);
-        report(&format!("walk only at zoom {zoom}"), || walk(false));
-        let _ = writeln!(
-            std::io::stderr(),
-            "  {rows} rows, {spans} spans, {pieces} pieces"
-        );
-    }
 }

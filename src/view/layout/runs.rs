@@ -80,6 +80,10 @@ pub struct Runs {
     min_ns: i64,
     out: Vec<Run>,
     open: Option<Piece>,
+    /// A piece that starts before this joins the open run, ns.
+    gap_end: i64,
+    /// A piece that ends after this does not, ns.
+    cell_end: i64,
     /// Time of the layer that the open run starts with, ns.
     own_share: i64,
     /// Time of its other layers, ns. A node of the level of detail counts for its dominant layer.
@@ -115,6 +119,8 @@ impl Runs {
             min_ns: ns(min_width),
             out: Vec::new(),
             open: None,
+            gap_end: 0,
+            cell_end: 0,
             own_share: 0,
             others: Shares::new(),
             edge: f64::NEG_INFINITY,
@@ -128,16 +134,18 @@ impl Runs {
     }
 
     /// Adds the next piece, in time order.
+    #[inline]
     pub fn push(&mut self, piece: Piece) {
         if let Some(open) = &mut self.open {
-            let end = open.hull.end.max(open.hull.start + self.min_ns);
-            let joins = piece.hull.start - end < self.gap_ns
-                && piece.hull.end - open.hull.start <= self.cell_ns
-                && (piece.count > 1 || piece.hull.len() < self.own_ns);
+            let joins = piece.hull.end <= self.cell_end
+                && piece.hull.start < self.gap_end
+                && (piece.count > 1 || piece.hull.end - piece.hull.start < self.own_ns);
             if joins {
                 open.count += piece.count;
                 open.busy += piece.busy;
-                open.hull.end = open.hull.end.max(piece.hull.end);
+                // Pieces do not overlap and come in order.
+                open.hull.end = piece.hull.end;
+                self.gap_end = self.gap_end.max(piece.hull.end + self.gap_ns);
                 if piece.layer == open.layer {
                     self.own_share += piece.busy;
                 } else {
@@ -149,6 +157,7 @@ impl Runs {
         self.start(piece);
     }
 
+    #[inline(never)]
     fn start(&mut self, piece: Piece) {
         let cut = piece.hull.start <= self.window.start || piece.hull.end >= self.window.end;
         if piece.count == 1 && (piece.hull.len() >= self.own_ns || cut) {
@@ -160,6 +169,9 @@ impl Runs {
         }
         self.flush(self.x(piece.hull.start));
         self.own_share = piece.busy;
+        let end = piece.hull.end.max(piece.hull.start + self.min_ns);
+        self.gap_end = end + self.gap_ns;
+        self.cell_end = piece.hull.start + self.cell_ns;
         self.open = Some(piece);
     }
 
