@@ -192,12 +192,15 @@ impl TraceBuilder {
             place[old as usize] = u32::try_from(new).unwrap_or(u32::MAX);
         }
         let spans = &mut self.trace.spans;
-        permute(&mut spans.start, &order);
-        permute(&mut spans.dur, &order);
-        permute(&mut spans.name, &order);
-        permute(&mut spans.lane, &order);
-        permute(&mut spans.cat, &order);
-        permute(&mut spans.args, &order);
+        // Columns of one width share the room that they are reordered through.
+        let mut wide = Vec::new();
+        permute(&mut spans.start, &order, &mut wide);
+        permute(&mut spans.dur, &order, &mut wide);
+        drop(wide);
+        permute(&mut spans.args, &order, &mut Vec::new());
+        permute(&mut spans.name, &order, &mut Vec::new());
+        permute(&mut spans.lane, &order, &mut Vec::new());
+        permute(&mut spans.cat, &order, &mut Vec::new());
         let mut extent: Option<TimeRange> = None;
         let mut fallback: Option<TimeRange> = None;
         for i in 0..n {
@@ -289,12 +292,14 @@ impl TraceBuilder {
     }
 }
 
-fn permute<T: Copy + Send + Sync>(column: &mut Vec<T>, order: &[u32]) {
-    *column = order
+/// Reorders a column; `room` holds its former memory afterwards.
+fn permute<T: Copy + Send + Sync>(column: &mut Vec<T>, order: &[u32], room: &mut Vec<T>) {
+    order
         .par_iter()
         .with_min_len(1 << 16)
         .map(|&old| column[old as usize])
-        .collect();
+        .collect_into_vec(room);
+    std::mem::swap(column, room);
 }
 
 fn sort_samples(counter: &mut Counter) {
@@ -303,8 +308,8 @@ fn sort_samples(counter: &mut Counter) {
     }
     let mut order: Vec<u32> = (0..u32::try_from(counter.times.len()).unwrap_or(u32::MAX)).collect();
     order.sort_by_key(|&i| counter.times[i as usize]);
-    permute(&mut counter.times, &order);
-    permute(&mut counter.values, &order);
+    permute(&mut counter.times, &order, &mut Vec::new());
+    permute(&mut counter.values, &order, &mut Vec::new());
 }
 
 #[cfg(test)]

@@ -165,17 +165,19 @@ impl Cats {
 pub(super) struct Lanes {
     table: HashTable<u32>,
     keys: Vec<LaneKey>,
-    last: Option<(LaneKey, u32)>,
+    /// The last few lanes: neighbouring events mostly lie on one of them.
+    recent: [Option<(LaneKey, u32)>; 4],
+    oldest: usize,
 }
 
 impl Lanes {
     /// The number of a lane.
     #[inline]
     pub fn intern(&mut self, key: LaneKey) -> u32 {
-        if let Some((last, id)) = self.last
-            && last == key
-        {
-            return id;
+        for (known, id) in self.recent.iter().flatten() {
+            if *known == key {
+                return *id;
+            }
         }
         let hash = FxBuildHasher.hash_one(key);
         let keys = &self.keys;
@@ -190,7 +192,8 @@ impl Lanes {
                 id
             }
         };
-        self.last = Some((key, id));
+        self.recent[self.oldest] = Some((key, id));
+        self.oldest = (self.oldest + 1) % self.recent.len();
         id
     }
 
@@ -383,7 +386,7 @@ impl Chunk {
         self.cats.recent = Default::default();
         self.lanes.table.clear();
         self.lanes.keys.clear();
-        self.lanes.last = None;
+        self.lanes.recent = [None; 4];
         self.spans.clear();
         self.extras.clear();
         self.marks.clear();

@@ -1,7 +1,8 @@
 //! Which call launched which GPU operation, what blocking calls waited for, which backward op belongs to which
 //! forward op.
 //!
-//! Correlation ids decide; flow events are used only for operations that carry none.
+//! Correlation ids decide; flow events are used only for operations that carry none. A file whose first thousand
+//! operations all carry one is taken to have them throughout, and its flows, two per operation, are not kept.
 
 use super::chunk::{Extra, FlowEvent, Id};
 use super::lanes::LaneTable;
@@ -54,13 +55,27 @@ pub(super) struct Links {
     pub operations_without: Vec<RawSpan>,
     /// Rows about synchronisation.
     pub syncs: Vec<SyncRow>,
-    /// Launch flows, by lane keys of the file.
-    pub flows: Vec<FlowEvent>,
+    /// Launch flows, by lane keys of the file, as long as they may be needed.
+    flows: Vec<FlowEvent>,
     /// Flows of forward to backward ops, by lane keys of the file.
     pub fwdbwd: Vec<FlowEvent>,
 }
 
+/// After this many operations with a correlation and none without, flows are not needed.
+const ENOUGH: usize = 1_000;
+
 impl Links {
+    /// Keeps one end of a flow, by lane keys of the file.
+    pub fn flow(&mut self, flow: FlowEvent) {
+        if flow.fwdbwd {
+            self.fwdbwd.push(flow);
+        } else if self.operations.len() < ENOUGH || !self.operations_without.is_empty() {
+            self.flows.push(flow);
+        } else if !self.flows.is_empty() {
+            self.flows = Vec::new();
+        }
+    }
+
     /// GPU operations seen.
     pub fn operation_count(&self) -> u64 {
         (self.operations.len() + self.operations_without.len()) as u64

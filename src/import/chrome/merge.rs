@@ -116,11 +116,7 @@ impl Merged {
             let mut flow = *flow;
             flow.lane = numbers.keys[flow.lane as usize];
             flow.id = text_id(flow.id, &numbers.texts);
-            if flow.fwdbwd {
-                self.links.fwdbwd.push(flow);
-            } else {
-                self.links.flows.push(flow);
-            }
+            self.links.flow(flow);
         }
         for instant in &chunk.instants {
             self.instants.push(HeldInstant {

@@ -423,7 +423,8 @@ proptest! {
         let at = 2 + at % (text.len() - 4);
         text[at] = byte;
         let (t, report) = read_cut(&text, &[]).expect("most of it is whole");
-        prop_assert!(t.spans().len() + 2 >= 20, "{} left: {}", t.spans().len(), String::from_utf8_lossy(&text));
-        prop_assert!(t.spans().len() == 20 || report.warnings().next().is_some());
+        prop_assert!(t.spans().len() >= 18, "{} left: {}", t.spans().len(), String::from_utf8_lossy(&text));
+        // A changed letter may make another event of it, or another name; anything else is said.
+        prop_assert!(report.files[0].events == 20 || report.warnings().next().is_some());
     }
 }
