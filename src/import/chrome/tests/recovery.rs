@@ -421,6 +421,8 @@ proptest! {
             .collect();
         let mut text = format!("[{}]", events.join(", ")).into_bytes();
         let at = 2 + at % (text.len() - 4);
+        // A `]` between two events ends the list as JSON says; what follows it is then counted as text after the end.
+        prop_assume!(byte != b']');
         text[at] = byte;
         let (t, report) = read_cut(&text, &[]).expect("most of it is whole");
         prop_assert!(t.spans().len() >= 18, "{} left: {}", t.spans().len(), String::from_utf8_lossy(&text));
