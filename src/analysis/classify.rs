@@ -17,6 +17,12 @@ pub trait ArgSource: Sync {
     fn arg(&self, span: SpanId, key: &str) -> Option<String>;
 }
 
+impl<F: Fn(SpanId, &str) -> Option<String> + Sync> ArgSource for F {
+    fn arg(&self, span: SpanId, key: &str) -> Option<String> {
+        self(span, key)
+    }
+}
+
 /// For traces whose args nobody reads.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoArgs;

@@ -77,12 +77,7 @@ impl AppState {
             }
             Action::SetWindow(window) => self.jump_to(window),
             Action::GoTo(window) => self.go_to(window),
-            Action::CopyTable => {
-                if let Some(text) = panels::copy_table(self) {
-                    ctx.copy_text(text);
-                    self.say("Table copied".to_owned());
-                }
-            }
+            Action::CopyTable => self.copy_table(ctx),
             Action::SearchFor(text) => self.search_for(ctx, text),
             Action::ShowTab(tab) => self.show_tab(tab),
             other => self.apply_to_rows(ctx, other),
@@ -206,12 +201,13 @@ impl AppState {
                 let all = doc.trace.extent();
                 self.select_range(Some(all));
             }
-            Command::Copy => {
-                if let Some(text) = panels::copy_text(self) {
+            Command::Copy => match panels::copy_span(self) {
+                Some(text) => {
                     ctx.copy_text(text);
-                    self.say("Copied".to_owned());
+                    self.say("Span copied".to_owned());
                 }
-            }
+                None => self.copy_table(ctx),
+            },
             Command::CopyCommand => {
                 ctx.copy_text(export_job::command_line(self));
                 self.say("Command copied".to_owned());
@@ -238,6 +234,30 @@ impl AppState {
                 }
                 navigate::go(self, other);
             }
+        }
+    }
+
+    /// Copies the open table, over several frames where it is long.
+    fn copy_table(&mut self, ctx: &Context) {
+        let doc = self.doc.as_ref();
+        if doc.is_some_and(|d| matches!(d.tab, Tab::Verdict | Tab::WhatIf)) {
+            if let Some(text) = doc.and_then(panels::verdict_text) {
+                ctx.copy_text(text);
+                self.say("Verdict copied".to_owned());
+            }
+            return;
+        }
+        panels::start_copying(self);
+        self.go_on_copying(ctx);
+    }
+
+    /// Copies on until this frame's time is used up.
+    pub fn go_on_copying(&mut self, ctx: &Context) {
+        if let Some(text) = panels::go_on_copying(self) {
+            ctx.copy_text(text);
+            self.say("Table copied".to_owned());
+        } else if self.doc.as_ref().is_some_and(|d| d.copying.is_some()) {
+            ctx.request_repaint();
         }
     }
 

@@ -7,7 +7,8 @@ use super::action::{Action, Actions};
 use super::document::{Document, Gesture, Pointer};
 use super::snap::{Under, snap};
 use super::state::AppState;
-use super::{edges, hover, menus};
+use super::{edges, hover, menus, panels};
+use crate::analysis::LayerClass;
 use crate::paint;
 use crate::time::TimeRange;
 use crate::view::{
@@ -145,6 +146,15 @@ fn request_links(ui: &Ui, doc: &mut Document) {
         move || crate::view::Links::of(&trace, &analysis, span),
         move || wake.request_repaint(),
     );
+    let on_cpu = !doc.trace.lane(doc.trace.spans().lane(span)).kind.is_gpu();
+    if on_cpu && doc.analysis.layers().class_of(span) == LayerClass::Sync {
+        let (analysis, wake) = (doc.analysis.clone(), ui.ctx().clone());
+        doc.jobs.queued.request(
+            span,
+            move || panels::queued_by(&analysis, &analysis.sync(span)),
+            move || wake.request_repaint(),
+        );
+    }
 }
 
 fn lay_out(ui: &Ui, state: &AppState, size: egui::Vec2) -> DrawList {

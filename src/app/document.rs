@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use super::panels::{Jobs, Question, Shown};
+use super::panels::{Copying, Jobs, Question, Shown};
 use super::search::Search;
 use super::table::TableState;
 use super::walk::Walk;
 use crate::analysis::{Analysis, Cancelled, Options, Rules};
-use crate::import::{ArgsReader, ImportReport, Loaded, NoticeKind, Place, Progress};
+use crate::import::{ImportReport, Loaded, NoticeKind, Place, Progress, SharedArgs};
 use crate::model::{SpanId, Trace};
 use crate::time::{TimeRange, format_count};
 use crate::view::{History, Lod, NodeId, RowState, RowTree, Rows, Stats, Swatch, Viewport, Window};
@@ -183,8 +183,8 @@ pub struct Document {
     pub only: Option<Swatch>,
     /// Index in [`Analysis::ranks`] of the rank that tables are about; `None` = all.
     pub scope: Option<usize>,
-    /// Reads args of spans; used on the inspector's thread only.
-    pub args: Arc<Mutex<ArgsReader>>,
+    /// Reads args of spans; not for the UI thread.
+    pub args: Arc<SharedArgs>,
     /// The verdict is about the selection, not the whole trace.
     pub judge_selection: bool,
     /// What the What-if tab is asked.
@@ -193,6 +193,8 @@ pub struct Document {
     pub shown: Shown,
     /// Work beside the UI thread.
     pub jobs: Jobs,
+    /// A table that is being copied.
+    pub copying: Option<Copying>,
     /// Order and units of the tables.
     pub tables: BTreeMap<Tab, TableState>,
     /// Open tab.
@@ -240,7 +242,10 @@ impl Document {
         report.sort();
         let trace = Arc::new(trace);
         let go_on = |_thousandths: u32| !progress.is_cancelled();
-        let analysis = Analysis::new(Arc::clone(&trace), &rules, &Options::default(), &go_on)?;
+        let args = Arc::new(SharedArgs::new(Arc::clone(&trace)));
+        let arg = |span, key: &str| args.text(span, key);
+        let options = Options::default();
+        let analysis = Analysis::with_args(Arc::clone(&trace), &rules, &options, &arg, &go_on)?;
         let analysis = Arc::new(analysis);
         let lod = Arc::new(Lod::build(&trace, &analysis));
         let tree = Arc::new(RowTree::new(&trace, &analysis, lod));
@@ -269,11 +274,12 @@ impl Document {
             walk: Walk::new(&analysis),
             only: None,
             scope: None,
-            args: Arc::default(),
+            args,
             judge_selection: false,
             question: Question::default(),
             shown: Shown::default(),
             jobs: Jobs::default(),
+            copying: None,
             tables: BTreeMap::new(),
             tab: Tab::Verdict,
             tab_chosen: false,

@@ -136,6 +136,7 @@ fn span_lines(doc: &Document, span: SpanId) -> Vec<String> {
         lines.push(parts_text(&doc.analysis.waits()[w]));
     }
     lines.extend(link_line(doc, span));
+    lines.extend(doc.jobs.queued.get(&span).map(|text| (**text).clone()));
     lines
 }
 

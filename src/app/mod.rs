@@ -33,6 +33,7 @@ mod snap;
 mod state;
 mod status;
 mod table;
+mod table_text;
 mod toolbar;
 mod walk;
 mod welcome;

@@ -8,7 +8,7 @@ use egui::Context;
 use super::action::{Action, Actions};
 use super::command::{Command, Group};
 use super::dialogs::{Dialog, ErrorDialog};
-use super::document::Document;
+use super::document::{Document, Tab};
 use super::load::{Loading, Outcome, Request};
 use super::look::Look;
 use super::picker::{Picked, Picker};
@@ -168,6 +168,7 @@ impl AppState {
             doc.search.poll();
             doc.jobs.poll();
         }
+        self.go_on_copying(ctx);
         let now = self.now;
         self.toasts.retain(|t| t.1 > now);
         if let Some(next) = self.toasts.iter().map(|t| t.1).reduce(f64::min) {
@@ -379,6 +380,10 @@ fn recall(doc: &mut Document, memory: &TraceMemory) {
         doc.viewport.zoom_to(view, 0.0);
     }
     doc.range = range(memory.range).map(|r| r.clip(extent));
+    if let Some(tab) = memory.tab.as_deref().and_then(Tab::find) {
+        doc.tab = tab;
+        doc.tab_chosen = tab != Tab::Verdict;
+    }
     doc.change_rows(|rows, tree| {
         let known = |key: &&String| tree.find(key).is_some();
         rows.pinned = memory.pinned.iter().filter(known).cloned().collect();

@@ -193,7 +193,7 @@ type Sort = Option<(usize, bool)>;
 pub struct TableState {
     /// Column and whether descending; `None` = as given.
     pub sort: Sort,
-    order: Vec<u32>,
+    pub(super) order: Vec<u32>,
     units: Vec<Unit>,
     stamp: Option<(u64, usize, Sort)>,
 }
@@ -209,7 +209,7 @@ impl TableState {
     }
 
     /// Sorts again when the data (by their `stamp`), their number or the sort column changed.
-    fn refresh(&mut self, table: &dyn Table, stamp: u64) {
+    pub(super) fn refresh(&mut self, table: &dyn Table, stamp: u64) {
         let now = Some((stamp, table.rows(), self.sort));
         if self.stamp == now {
             return;
@@ -452,39 +452,9 @@ fn draw_text(ui: &Ui, cell: Rect, right: bool, text: &str, font: FontId, color: 
     ui.painter().galley(at.min, galley, color);
 }
 
-/// The table as text for spreadsheets, in the shown order, cells divided by `divider`.
-#[must_use]
-pub fn to_text(table: &dyn Table, state: &mut TableState, stamp: u64, divider: char) -> String {
-    state.refresh(table, stamp);
-    let quote = |s: String| {
-        if divider == ',' && s.contains([',', '"']) {
-            format!("\"{}\"", s.replace('"', "\"\""))
-        } else {
-            s
-        }
-    };
-    let mut out = String::new();
-    let columns = table.columns();
-    for (i, column) in columns.iter().enumerate() {
-        let unit = (0..table.rows()).find_map(|r| match table.cell(r, i) {
-            Cell::Ns(_) => Some(" (ms)"),
-            Cell::Share(_) if !column.title.contains('%') => Some(" (%)"),
-            _ => None,
-        });
-        out.push_str(&quote(format!("{}{}", column.title, unit.unwrap_or(""))));
-        out.push(if i + 1 < columns.len() { divider } else { '\n' });
-    }
-    for &row in &state.order {
-        for i in 0..columns.len() {
-            out.push_str(&quote(table.cell(row as usize, i).plain()));
-            out.push(if i + 1 < columns.len() { divider } else { '\n' });
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::table_text::{TextWriter, to_text};
     use super::*;
 
     struct Demo(Vec<Column>, Vec<(&'static str, Option<i64>)>);
@@ -544,6 +514,11 @@ mod tests {
             to_text(&table, &mut state, 0, ','),
             "Step,Wait (ms)\nstep 10,0.001500\nstep 9,\n\"step 2, b\",2000.000001\n"
         );
-        assert!(to_text(&table, &mut state, 0, '\t').contains("step 9\t\n"));
+        let whole = to_text(&table, &mut state, 0, '\t');
+        assert!(whole.contains("step 9\t\n"));
+        let mut parts = TextWriter::new(&table, &mut state, 0, '\t');
+        assert!(!parts.go_on(&table, 2) && parts.is_of(&table, 0) && !parts.is_of(&table, 1));
+        assert!(parts.go_on(&table, 2));
+        assert_eq!(parts.into_text(), whole);
     }
 }

@@ -2,16 +2,14 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
-
-use serde_json::Value;
+use std::sync::Arc;
 
 use super::CliError;
 use super::args::Scope;
 use super::load::{self, Opened};
-use crate::analysis::{Analysis, ArgSource, Options, Rules};
-use crate::import::{ArgsReader, ImportReport};
-use crate::model::{SpanId, Trace};
+use crate::analysis::{Analysis, Options, Rules};
+use crate::import::{ImportReport, SharedArgs};
+use crate::model::Trace;
 use crate::time::{TimeRange, parse_range};
 
 /// A trace, its analysis, and what was asked of it.
@@ -46,10 +44,8 @@ pub fn analyse(opened: Opened, scope: &Scope) -> Result<Analysed, CliError> {
     let Opened { trace, report, .. } = opened;
     let rules = rules(scope.rules.as_deref())?;
     let trace = Arc::new(trace);
-    let args = FileArgs {
-        trace: Arc::clone(&trace),
-        reader: Mutex::new(ArgsReader::new()),
-    };
+    let reader = SharedArgs::new(Arc::clone(&trace));
+    let args = |span, key: &str| reader.text(span, key);
     let built = Analysis::with_args(
         Arc::clone(&trace),
         &rules,
@@ -131,23 +127,4 @@ fn rank(analysis: &Analysis, scope: &Scope) -> Result<Option<usize>, CliError> {
             known.join(", ")
         }
     )))
-}
-
-/// Reads args of spans from the trace's files, for rules that ask for them.
-struct FileArgs {
-    trace: Arc<Trace>,
-    reader: Mutex<ArgsReader>,
-}
-
-impl ArgSource for FileArgs {
-    fn arg(&self, span: SpanId, key: &str) -> Option<String> {
-        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
-        // A file that vanished since it was opened has no args any more.
-        let args = reader.read(&self.trace, span).ok()??;
-        match args.get(key)? {
-            Value::String(text) => Some(text.clone()),
-            Value::Null => None,
-            other => Some(other.to_string()),
-        }
-    }
 }

@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value};
 
@@ -29,6 +29,43 @@ const OPEN: usize = 4;
 pub struct ArgsReader {
     /// Most recent last.
     open: Vec<(SourceId, Opened)>,
+}
+
+/// The args of one trace, for readers on several threads.
+pub struct SharedArgs {
+    trace: Arc<Trace>,
+    reader: Mutex<ArgsReader>,
+}
+
+impl SharedArgs {
+    /// Nothing open yet.
+    #[must_use]
+    pub fn new(trace: Arc<Trace>) -> Self {
+        Self {
+            trace,
+            reader: Mutex::default(),
+        }
+    }
+
+    /// As [`ArgsReader::read`].
+    ///
+    /// # Errors
+    /// When the file is gone or was changed.
+    pub fn read(&self, span: SpanId) -> Result<Option<Map<String, Value>>, LoadError> {
+        // A reader that another thread left behind is as good as a new one.
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        reader.read(&self.trace, span)
+    }
+
+    /// One arg as text; `None` where it was not recorded, is null, or its file is gone.
+    #[must_use]
+    pub fn text(&self, span: SpanId, key: &str) -> Option<String> {
+        match self.read(span).ok()??.get(key)? {
+            Value::String(text) => Some(text.clone()),
+            Value::Null => None,
+            other => Some(other.to_string()),
+        }
+    }
 }
 
 enum Opened {

@@ -209,6 +209,6 @@ fn remembered_views_come_back() {
     assert_eq!(doc(&again).range, Some(TimeRange::new(110 * MS, 120 * MS)));
     let back = doc(&again).viewport.range();
     assert!((back.start - window.start).abs() <= 2 && (back.end - window.end).abs() <= 2);
-    assert_eq!(doc(&again).tab, Tab::Verdict, "loading opens the verdict");
+    assert_eq!(doc(&again).tab, Tab::Steps);
     assert_eq!(again.state().state.settings.recent, [vec![path]]);
 }

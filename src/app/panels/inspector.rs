@@ -1,7 +1,5 @@
 //! About the selected span: name, layer, times, parent, args, GPU side, links.
 
-use std::sync::Mutex;
-
 use egui::{RichText, Ui};
 use serde_json::{Map, Value};
 
@@ -15,7 +13,7 @@ use crate::app::jobs::Latest;
 use crate::app::navigate;
 use crate::app::state::AppState;
 use crate::app::table::percent;
-use crate::import::ArgsReader;
+use crate::import::SharedArgs;
 use crate::model::SpanId;
 use crate::time::{format_count, format_ns};
 
@@ -38,19 +36,15 @@ pub struct About {
 pub type Job = Latest<SpanId, About>;
 
 fn request(ui: &Ui, doc: &mut Document, span: SpanId) {
-    let (analysis, reader) = (doc.analysis.clone(), doc.args.clone());
-    let make = move || about(&analysis, &reader, span);
+    let (analysis, args) = (doc.analysis.clone(), doc.args.clone());
+    let make = move || about(&analysis, &args, span);
     doc.jobs.span.request(span, make, waker(ui.ctx()));
 }
 
-fn about(analysis: &crate::analysis::Analysis, reader: &Mutex<ArgsReader>, span: SpanId) -> About {
+fn about(analysis: &crate::analysis::Analysis, args: &SharedArgs, span: SpanId) -> About {
     let trace = analysis.trace();
     let cpu = !trace.lane(trace.spans().lane(span)).kind.is_gpu();
     let is_sync = analysis.layers().class_of(span) == LayerClass::Sync;
-    // A reader that another thread left behind is as good as a new one.
-    let mut reader = reader
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
     About {
         self_time: self_time(trace, span),
         gpu: cpu.then(|| analysis.span_figures(span, analysis.options().own)),
@@ -62,7 +56,7 @@ fn about(analysis: &crate::analysis::Analysis, reader: &Mutex<ArgsReader>, span:
                 by_phase(analysis, &figures)
             )
         }),
-        args: reader.read(trace, span).map_err(|e| e.to_string()),
+        args: args.read(span).map_err(|e| e.to_string()),
     }
 }
 
@@ -264,6 +258,13 @@ fn value_text(value: &Value) -> String {
         Value::String(s) => s.clone(),
         other => other.to_string(),
     }
+}
+
+/// The selected span as text.
+#[must_use]
+pub fn selected_text(state: &AppState) -> Option<String> {
+    let doc = state.doc.as_ref()?;
+    Some(span_text(doc, doc.span?))
 }
 
 /// All that the inspector knows, as tab-separated lines.

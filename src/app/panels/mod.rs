@@ -9,10 +9,12 @@ use super::document::{Document, Tab};
 use super::jobs::Latest;
 use super::state::AppState;
 use super::table::{self, Column, Table, TableState};
+use super::table_text;
 use crate::model::SpanId;
 use crate::time::TimeRange;
 use crate::view::Links;
 
+mod copying;
 mod inspector;
 mod lag;
 mod selection;
@@ -24,8 +26,12 @@ mod waits;
 mod whatif;
 mod workers;
 
+pub use copying::{Copying, go_on_copying, start_copying};
+pub use inspector::selected_text as copy_span;
 pub use selection::{Shown, refresh as refresh_selection, value as selection_json};
 use syncs::by_phase;
+pub use syncs::queued_by;
+pub use verdict::text as verdict_text;
 pub use whatif::Question;
 
 /// Width of the panel about the selected span, points.
@@ -35,6 +41,8 @@ const INSPECTOR: f32 = 280.0;
 pub struct Jobs {
     /// Links of the span in focus.
     pub links: Latest<SpanId, Links>,
+    /// Whose work the synchronising call in focus waits for.
+    pub queued: Latest<SpanId, String>,
     /// Percentiles of the selection.
     pub selection: selection::Job,
     /// CPU spans by name.
@@ -59,6 +67,7 @@ impl Default for Jobs {
     fn default() -> Self {
         Self {
             links: Latest::new("stallscope-links"),
+            queued: Latest::new("stallscope-queued"),
             selection: Latest::new("stallscope-selection"),
             lag: Latest::new("stallscope-lag"),
             steps: Latest::new("stallscope-steps"),
@@ -76,6 +85,7 @@ impl Jobs {
     /// Takes what is ready.
     pub fn poll(&mut self) {
         self.links.poll();
+        self.queued.poll();
         self.selection.poll();
         self.lag.poll();
         self.steps.poll();
@@ -91,6 +101,7 @@ impl Jobs {
     #[must_use]
     pub fn is_busy(&self) -> bool {
         self.links.is_busy()
+            || self.queued.is_busy()
             || self.selection.is_busy()
             || self.lag.is_busy()
             || self.steps.is_busy()
@@ -363,39 +374,6 @@ impl Table for FnTable<'_> {
     }
 }
 
-/// What Copy takes: the selected span on the canvas, else the open table.
-#[must_use]
-pub fn copy_text(state: &mut AppState) -> Option<String> {
-    let doc = state.doc.as_ref()?;
-    match doc.span {
-        Some(span) => Some(inspector::span_text(doc, span)),
-        None => copy_table(state),
-    }
-}
-
-/// The open table as tab-separated text.
-#[must_use]
-pub fn copy_table(state: &mut AppState) -> Option<String> {
-    let look = state.look.clone();
-    let doc = state.doc.as_mut()?;
-    let tab = doc.tab;
-    let mut order = doc.tables.remove(&tab).unwrap_or_default();
-    let text = match tab {
-        Tab::Selection => {
-            selection::with_table(doc, &look, |t, s| table::to_text(t, &mut order, s, '\t'))
-        }
-        Tab::Waits => waits::with_table(doc, |t, s| table::to_text(t, &mut order, s, '\t')),
-        Tab::Lag => lag::with_table(doc, &look, |t, s| table::to_text(t, &mut order, s, '\t')),
-        Tab::Steps => steps::with_table(doc, |t, s| table::to_text(t, &mut order, s, '\t')),
-        Tab::Workers => workers::with_table(doc, |t, s| table::to_text(t, &mut order, s, '\t')),
-        Tab::Streams => streams::with_table(doc, |t, s| table::to_text(t, &mut order, s, '\t')),
-        Tab::Syncs => syncs::with_table(doc, |t, s| table::to_text(t, &mut order, s, '\t')),
-        Tab::WhatIf | Tab::Verdict => verdict::text(doc),
-    };
-    doc.tables.insert(tab, order);
-    text
-}
-
 /// Name and content of a file with the selection's figures.
 #[must_use]
 pub fn selection_file(state: &mut AppState, json: bool) -> Option<(String, String)> {
@@ -409,7 +387,7 @@ pub fn selection_file(state: &mut AppState, json: bool) -> Option<(String, Strin
         selection::json(doc)
     } else {
         selection::with_table(doc, &look, |t, s| {
-            table::to_text(t, &mut TableState::default(), s, ',')
+            table_text::to_text(t, &mut TableState::default(), s, ',')
         })
     };
     Some((format!("{name}.{extension}"), text?))

@@ -116,6 +116,25 @@ pub fn by_phase(analysis: &Analysis, row: &SyncFigures) -> String {
     parts.join(", ")
 }
 
+/// Whose GPU work a synchronising call waited for: `waits for GPU work queued by: forward 70 %, backward 30 %`.
+pub fn queued_by(analysis: &Analysis, row: &SyncFigures) -> String {
+    let mut parts: Vec<(Option<LayerId>, i64)> = row.absorbed_by_phase.clone();
+    parts.retain(|p| p.1 > 0);
+    parts.sort_by_key(|p| std::cmp::Reverse(p.1));
+    let whole: i64 = parts.iter().map(|p| p.1).sum();
+    if whole == 0 {
+        return "waits for no GPU work".to_owned();
+    }
+    let parts: Vec<String> = parts
+        .iter()
+        .map(|&(p, ns)| {
+            let share = ns as f64 / whole as f64 * 100.0;
+            format!("{} {share:.0} %", phase(analysis, p))
+        })
+        .collect();
+    format!("waits for GPU work queued by: {}", parts.join(", "))
+}
+
 fn table<'a>(analysis: &'a Analysis, rows: &'a [SyncFigures]) -> FnTable<'a> {
     let columns = vec![
         Column::text("Call", 150.0, "The call that waited"),
