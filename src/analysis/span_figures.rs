@@ -158,15 +158,18 @@ impl Analysis {
         self.cpu_spans(window, LayerId::has_gpu_side)
     }
 
-    /// CPU spans with a GPU side by name, most launched GPU time first.
+    /// CPU spans with a GPU side by name, most launched GPU time first; of one rank (by its number) or of all.
     #[must_use]
-    pub fn name_table(&self, window: TimeRange) -> Vec<NameRow> {
+    pub fn name_table(&self, window: TimeRange, rank: Option<u32>) -> Vec<NameRow> {
         let core = &self.core;
         let spans = core.trace.spans();
         let mut rows: BTreeMap<(NameId, LayerId), (NameRow, Vec<i64>)> = BTreeMap::new();
         let mut lanes = (None, Vec::new());
         for span in self.gpu_side_spans(window) {
             let lane = spans.lane(span);
+            if rank.is_some_and(|r| core.trace.lane(lane).rank != r) {
+                continue;
+            }
             if lanes.0 != Some(lane) {
                 lanes = (Some(lane), own_lanes(core, lane, self.options.own.threads));
                 lanes.1.retain(|&l| core.launches.count(l) > 0);

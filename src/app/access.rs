@@ -1,10 +1,12 @@
-//! What screen readers see of the timeline: the canvas, each visible lane, exposed waits, the selected span.
+//! What screen readers see of the timeline (the canvas, each visible lane, exposed waits, the selected span), and what
+//! the keyboard's focus on it does.
 
 use egui::accesskit::Role;
-use egui::{Id, Response, Sense, Ui, WidgetInfo};
+use egui::{EventFilter, Id, Rect, Response, Sense, Ui, WidgetInfo};
 
-use super::canvas::Scene;
+use super::canvas::{Scene, canvas_id};
 use super::document::Document;
+use super::state::AppState;
 use crate::time::format_ns;
 use crate::view::{MarkKind, Target};
 
@@ -89,4 +91,37 @@ fn announce(ui: &Ui, doc: &Document, scene: &Scene<'_>, span: crate::model::Span
     node.widget_info(|| WidgetInfo::labeled(Role::Status, true, &text));
     ui.ctx()
         .accesskit_node_builder(id, |n| n.set_live(egui::accesskit::Live::Polite));
+}
+
+/// Whether the canvas has the focus because of a click.
+pub fn by_pointer(ui: &Ui, set: Option<bool>) -> bool {
+    let id = canvas_id().with("focus by pointer");
+    ui.data_mut(|d| {
+        let value = d.get_temp_mut_or_default::<bool>(id);
+        if let Some(set) = set {
+            *value = set;
+        }
+        *value
+    })
+}
+
+/// What the keyboard's focus on the timeline does: arrows stay with it, and a frame shows it.
+pub fn focus(ui: &Ui, state: &AppState, response: &Response, rect: Rect) {
+    if response.has_focus() {
+        let filter = EventFilter {
+            horizontal_arrows: true,
+            vertical_arrows: true,
+            ..EventFilter::default()
+        };
+        ui.memory_mut(|m| m.set_focus_lock_filter(canvas_id(), filter));
+        // Whoever clicked knows where the focus is.
+        if !by_pointer(ui, None) {
+            let stroke = egui::Stroke::new(1.0, state.look.select);
+            let frame = rect.shrink(0.5);
+            ui.painter()
+                .rect_stroke(frame, 0.0, stroke, egui::StrokeKind::Inside);
+        }
+    } else {
+        by_pointer(ui, Some(false));
+    }
 }

@@ -95,8 +95,8 @@ pub enum Action {
     ShowTab(Tab),
     /// Write text to a file that the user chooses: suggested name, content.
     SaveText(String, String),
-    /// Write the picture to a file, or to one that the user chooses where there is none.
-    SavePng(Option<PathBuf>),
+    /// Write the picture to a file (and whether to replace one that is there), or to one that the user chooses.
+    SavePng(Option<PathBuf>, bool),
     /// Rank shown in tables; `None` = all.
     Scope(Option<usize>),
 }

@@ -51,7 +51,7 @@ impl AppState {
             Action::SaveText(name, text) => {
                 self.pick(ctx, Ask::Save(name, Box::new(|| Ok(text.into_bytes()))));
             }
-            Action::SavePng(file) => export_job::save(self, ctx, file),
+            Action::SavePng(file, replace) => export_job::save(self, ctx, file, replace),
             other => self.apply_to_view(ctx, other),
         }
     }
@@ -103,7 +103,7 @@ impl AppState {
                 let title = doc.tree.node(node).title.clone();
                 doc.change_rows(|rows, tree| rows.hide(tree, node));
                 self.say(format!(
-                    "{title} is hidden; the palette has “Show hidden lanes”"
+                    "{title} is hidden; “Show hidden lanes” (right click, palette) brings it back"
                 ));
             }
             Action::ShowOnly(node) => doc.change_rows(|rows, tree| rows.show_only(tree, node)),
@@ -219,15 +219,15 @@ impl AppState {
                     self.pick(ctx, Ask::Save(name, Box::new(|| Ok(text.into_bytes()))));
                 }
             }
-            Command::ShowSelection => self.show_tab(Tab::Selection),
-            Command::ShowWaits => self.show_tab(Tab::Waits),
-            Command::ShowLag => self.show_tab(Tab::Lag),
-            Command::ShowSteps => self.show_tab(Tab::Steps),
-            Command::ShowWorkers => self.show_tab(Tab::Workers),
-            Command::ShowStreams => self.show_tab(Tab::Streams),
-            Command::ShowSyncs => self.show_tab(Tab::Syncs),
-            Command::ShowWhatIf => self.show_tab(Tab::WhatIf),
-            Command::ShowVerdict => self.show_tab(Tab::Verdict),
+            Command::ShowSelection => self.open_tab(ctx, Tab::Selection),
+            Command::ShowWaits => self.open_tab(ctx, Tab::Waits),
+            Command::ShowLag => self.open_tab(ctx, Tab::Lag),
+            Command::ShowSteps => self.open_tab(ctx, Tab::Steps),
+            Command::ShowWorkers => self.open_tab(ctx, Tab::Workers),
+            Command::ShowStreams => self.open_tab(ctx, Tab::Streams),
+            Command::ShowSyncs => self.open_tab(ctx, Tab::Syncs),
+            Command::ShowWhatIf => self.open_tab(ctx, Tab::WhatIf),
+            Command::ShowVerdict => self.open_tab(ctx, Tab::Verdict),
             other => {
                 if matches!(other, Command::ZoomIn | Command::ZoomOut) {
                     self.settings.saw_hint("zoom");
@@ -247,7 +247,9 @@ impl AppState {
             }
             return;
         }
-        panels::start_copying(self);
+        if let Some(doc) = &mut self.doc {
+            doc.copying = Some(panels::Copying::of(doc.tab));
+        }
         self.go_on_copying(ctx);
     }
 
@@ -342,6 +344,12 @@ impl AppState {
             doc.search
                 .start(text, &doc.analysis, &lod, move || wake.request_repaint());
         }
+    }
+
+    /// Opens a tab by its key: the focus goes there, so that the next Tab reaches its table.
+    fn open_tab(&mut self, ctx: &Context, tab: Tab) {
+        self.show_tab(tab);
+        panels::focus_tab(ctx);
     }
 
     fn show_tab(&mut self, tab: Tab) {

@@ -1,6 +1,6 @@
 //! The timeline: lays it out, paints it, and turns pointer input into actions.
 
-use egui::{CursorIcon, EventFilter, Id, PointerButton, Pos2, Rect, Response, Sense, Ui, pos2};
+use egui::{CursorIcon, Id, PointerButton, Pos2, Rect, Response, Sense, Ui, pos2};
 
 use super::access;
 use super::action::{Action, Actions};
@@ -60,7 +60,7 @@ pub fn canvas_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
     scene.wheel(ui, state, doc, &response, actions);
     scene.clicks(ui, doc, &response, &tree, actions);
     scene.cursor(ui, doc, &response);
-    menus::canvas_menus(&response, &tree, &scene, doc, actions);
+    menus::canvas_menus(&response, &tree, &scene, state, doc, actions);
     if !ui.input(|i| i.pointer.any_down()) {
         hover::tooltip_ui(ui, state, &scene, &response, &tree);
     }
@@ -68,23 +68,8 @@ pub fn canvas_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
     edges::scroll_bar_ui(ui, doc, &scene, actions);
     edges::splitter_ui(ui, rect, tree_width, actions);
     access::nodes(ui, doc, &scene, &response);
-    focus(ui, state, &response, rect);
+    access::focus(ui, state, &response, rect);
     set_pointer(ui, state, pointer);
-}
-
-fn focus(ui: &Ui, state: &AppState, response: &Response, rect: Rect) {
-    if response.has_focus() {
-        let filter = EventFilter {
-            horizontal_arrows: true,
-            vertical_arrows: true,
-            ..EventFilter::default()
-        };
-        ui.memory_mut(|m| m.set_focus_lock_filter(canvas_id(), filter));
-        let stroke = egui::Stroke::new(1.0, state.look.select);
-        let frame = rect.shrink(0.5);
-        ui.painter()
-            .rect_stroke(frame, 0.0, stroke, egui::StrokeKind::Inside);
-    }
 }
 
 /// What is under the pointer counts for the next frame's picture.
@@ -469,10 +454,13 @@ impl Scene<'_> {
                 self.click(doc, at, actions);
             }
             response.request_focus();
+            access::by_pointer(ui, Some(true));
         }
         if tree.clicked()
             && let Hit::Target(Target::Header(node)) = self.hit(at)
             && doc.tree.lane(node).is_none()
+            // While names are filtered all groups are open.
+            && doc.row_state.filter.is_empty()
         {
             actions.push(Action::ToggleNode(node));
         }

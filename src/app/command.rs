@@ -255,6 +255,7 @@ commands! {
     ShowHidden View "Show hidden lanes" "Brings back lanes that were hidden." [];
     NextWait Go "Next exposed wait" "Selects and centres the next exposed batch wait." [Shortcut::typed(Key::N)];
     PreviousWait Go "Previous exposed wait" "Selects and centres the previous exposed batch wait." [Shortcut::shift(Key::N)];
+    LongestWait Go "Longest exposed wait" "Selects and centres the batch wait whose exposed part is longest." [Shortcut::typed(Key::L)];
     NextSpan Go "Next span on lane" "Selects the span that follows on the same lane." [Shortcut::typed(Key::Period)];
     PreviousSpan Go "Previous span on lane" "Selects the span before on the same lane." [Shortcut::typed(Key::Comma)];
     ParentSpan Go "Parent span" "Selects the span that contains the selected one." [Shortcut::typed(Key::ArrowUp)];

@@ -158,8 +158,9 @@ fn shrink(bytes: &[u8]) -> Result<ColorImage, png::DecodingError> {
     Ok(ColorImage::new([w, h], pixels))
 }
 
-/// Draws the picture of the open dialog into a file, or into one that the user chooses.
-pub fn save(state: &mut AppState, ctx: &Context, file: Option<PathBuf>) {
+/// Draws the picture of the open dialog into a file, or into one that the user chooses. A file that is there already is
+/// replaced only if `replace` says so.
+pub fn save(state: &mut AppState, ctx: &Context, file: Option<PathBuf>, replace: bool) {
     let (Some(doc), Some(super::dialogs::Dialog::Export(dialog))) = (&state.doc, &state.dialog)
     else {
         return;
@@ -172,7 +173,7 @@ pub fn save(state: &mut AppState, ctx: &Context, file: Option<PathBuf>) {
         picture.map(|p| p.png).map_err(|e| e.to_string())
     });
     let ask = match file {
-        Some(path) => Ask::Write(path, make),
+        Some(path) => Ask::Write(path, replace, make),
         None => Ask::Save(name, make),
     };
     state.write(ctx, ask);

@@ -36,14 +36,14 @@ pub fn tooltip_ui(
     if egui::Popup::is_any_open(ui.ctx()) {
         return;
     }
-    let lines = text_at(doc, scene, at);
-    if lines.is_empty() {
-        return;
-    }
     let rested = ui.input(|i| i.pointer.time_since_last_movement());
     if rested < REST {
         let left = std::time::Duration::from_secs_f32(REST - rested + 0.01);
         ui.ctx().request_repaint_after(left);
+        return;
+    }
+    let lines = text_at(doc, scene, at);
+    if lines.is_empty() {
         return;
     }
     let id = egui::Id::unique("timeline tooltip");
@@ -133,7 +133,7 @@ fn span_lines(doc: &Document, span: SpanId) -> Vec<String> {
         lines.push(format!("{kind}{bytes}"));
     }
     if let Some(w) = super::canvas::wait_of(doc, span).filter(|_| is_wait(doc, span)) {
-        lines.push(parts_text(&doc.analysis.waits()[w]));
+        lines.push(parts_text(doc, &doc.analysis.waits()[w]));
     }
     lines.extend(link_line(doc, span));
     lines.extend(doc.jobs.queued.get(&span).map(|text| (**text).clone()));
@@ -173,15 +173,18 @@ fn link_line(doc: &Document, span: SpanId) -> Option<String> {
     let links = doc.jobs.links.get(&span)?;
     let last = links.ops.iter().map(|&o| spans.end(o)).max()?;
     let n = format_count(links.ops.len() as u64);
-    let s = if links.ops.len() == 1 { "" } else { "s" };
     let lag = last - spans.end(span);
-    Some(if lag > 0 {
-        format!(
-            "launched {n} GPU operation{s}; the last ends {} after it",
+    Some(match (lag > 0, links.ops.len()) {
+        (true, 1) => format!(
+            "launched 1 GPU operation; it ends {} after it",
             format_ns(lag)
-        )
-    } else {
-        format!("launched {n} GPU operation{s}; all end before it")
+        ),
+        (true, _) => format!(
+            "launched {n} GPU operations; the last ends {} after it",
+            format_ns(lag)
+        ),
+        (false, 1) => "launched 1 GPU operation, which ends before it does".to_owned(),
+        (false, _) => format!("launched {n} GPU operations; all end before it does"),
     })
 }
 
@@ -240,7 +243,12 @@ fn run_lines(doc: &Document, mark: &Mark) -> Vec<String> {
     ]
 }
 
-fn parts_text(wait: &crate::analysis::Wait) -> String {
+/// How a wait divides into exposed, hidden and not recorded time.
+#[must_use]
+pub fn parts_text(doc: &Document, wait: &crate::analysis::Wait) -> String {
+    if doc.analysis.ranks()[wait.rank].gpu.is_none() {
+        return "No GPU events: what was hidden cannot be told".to_owned();
+    }
     let mut parts = vec![
         format!("{} exposed", format_ns(wait.exposed)),
         format!("{} hidden", format_ns(wait.hidden)),
@@ -253,14 +261,9 @@ fn parts_text(wait: &crate::analysis::Wait) -> String {
 
 fn wait_lines(doc: &Document, w: usize) -> Vec<String> {
     let wait = &doc.analysis.waits()[w];
-    let without_gpu = doc.analysis.ranks()[wait.rank].gpu.is_none();
     vec![
         format!("Batch wait {}", format_ns(wait.range.len())),
-        if without_gpu {
-            "No GPU events: what was hidden cannot be told".to_owned()
-        } else {
-            parts_text(wait)
-        },
+        parts_text(doc, wait),
         doc.trace.span_name(wait.span).to_owned(),
         format!("starts at {}", format_ns(wait.range.start)),
     ]

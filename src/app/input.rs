@@ -18,6 +18,7 @@ pub fn keys(ctx: &Context, state: &mut AppState, actions: &mut Actions) {
     let focus = ctx.memory(|m| m.focused());
     let on_widget = focus.is_some_and(|id| id != canvas_id()) && !typing;
     let in_search = focus == Some(search_id());
+    let menu_open = egui::Popup::is_any_open(ctx);
     for event in ctx.input(|i| i.events.clone()) {
         match event {
             Event::Copy if !typing => actions.push(Action::Do(Command::Copy)),
@@ -42,6 +43,10 @@ pub fn keys(ctx: &Context, state: &mut AppState, actions: &mut Actions) {
                     }
                     continue;
                 };
+                // The first Esc closes an open menu, and only that.
+                if command == Command::Clear && menu_open {
+                    continue;
+                }
                 if allowed(state, command) {
                     actions.push(Action::Do(command));
                 }

@@ -113,6 +113,12 @@ impl Loading {
         self.progress.cancel();
     }
 
+    /// How far it is; also after it was cancelled.
+    #[must_use]
+    pub fn progress(&self) -> Arc<Progress> {
+        Arc::clone(&self.progress)
+    }
+
     /// What is opened, in short.
     #[must_use]
     pub fn name(&self) -> String {

@@ -107,6 +107,8 @@ impl Look {
         }
         widgets.noninteractive.bg_stroke = Stroke::new(1.0, self.line);
         widgets.hovered.bg_stroke = Stroke::new(1.0, self.line);
+        // egui draws what has the keyboard's focus as active.
+        widgets.active.bg_stroke = Stroke::new(1.5, self.select);
         widgets.inactive.bg_fill = mix(self.panel, self.text, 0.18);
         style.visuals = visuals;
         style.spacing.item_spacing = vec2(8.0, 4.0);

@@ -6,6 +6,7 @@ use super::action::{Action, Actions};
 use super::canvas::Scene;
 use super::command::Command;
 use super::document::{Document, Menu};
+use super::state::AppState;
 use crate::model::SpanId;
 use crate::view::{Hit, NodeId, Target};
 
@@ -14,6 +15,7 @@ pub fn canvas_menus(
     canvas: &Response,
     tree: &Response,
     scene: &Scene<'_>,
+    state: &AppState,
     doc: &Document,
     actions: &mut Actions,
 ) {
@@ -27,8 +29,8 @@ pub fn canvas_menus(
             ui.set_min_width(180.0);
             match doc.menu {
                 Some(Menu::Span(span)) => span_menu_ui(ui, doc, span, actions),
-                Some(Menu::Node(node)) => node_menu_ui(ui, doc, node, actions),
-                _ => view_menu_ui(ui, actions),
+                Some(Menu::Node(node)) => node_menu_ui(ui, state, doc, node, actions),
+                _ => view_menu_ui(ui, state, actions),
             }
         });
     }
@@ -73,11 +75,17 @@ fn span_menu_ui(ui: &mut Ui, doc: &Document, span: SpanId, actions: &mut Actions
     }
 }
 
-fn node_menu_ui(ui: &mut Ui, doc: &Document, node: NodeId, actions: &mut Actions) {
+fn node_menu_ui(
+    ui: &mut Ui,
+    state: &AppState,
+    doc: &Document,
+    node: NodeId,
+    actions: &mut Actions,
+) {
     ui.label(egui::RichText::new(&doc.tree.node(node).title).weak());
     node_items_ui(ui, doc, node, actions);
     ui.separator();
-    view_menu_ui(ui, actions);
+    view_menu_ui(ui, state, actions);
 }
 
 fn node_items_ui(ui: &mut Ui, doc: &Document, node: NodeId, actions: &mut Actions) {
@@ -96,7 +104,7 @@ fn node_items_ui(ui: &mut Ui, doc: &Document, node: NodeId, actions: &mut Action
     let text = if only {
         "Show all again"
     } else {
-        "Show only this"
+        "Show only this lane or group"
     };
     item(ui, text, actions, || Action::ShowOnly(node));
     if let Some(parent) = info.parent.filter(|_| doc.tree.lane(node).is_some()) {
@@ -106,7 +114,7 @@ fn node_items_ui(ui: &mut Ui, doc: &Document, node: NodeId, actions: &mut Action
     }
 }
 
-fn view_menu_ui(ui: &mut Ui, actions: &mut Actions) {
+fn view_menu_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
     for command in [
         Command::ZoomToSelection,
         Command::Fit,
@@ -114,6 +122,10 @@ fn view_menu_ui(ui: &mut Ui, actions: &mut Actions) {
         Command::ExportPng,
         Command::CopyCommand,
     ] {
-        item(ui, command.text(), actions, || Action::Do(command));
+        let button = egui::Button::new(command.text());
+        if ui.add_enabled(state.can(command), button).clicked() {
+            actions.push(Action::Do(command));
+            ui.close();
+        }
     }
 }

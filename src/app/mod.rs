@@ -23,10 +23,12 @@ mod load;
 mod loading;
 mod look;
 mod menus;
+mod natural;
 mod navigate;
 mod overview;
 mod panels;
 mod picker;
+mod roving;
 mod search;
 mod settings;
 mod snap;
@@ -172,10 +174,12 @@ impl App {
 
 /// The panel below the timeline; its height is remembered.
 fn details_ui(ui: &mut Ui, state: &mut AppState, actions: &mut action::Actions, frame: Frame) {
-    let most = (ui.available_height() - 160.0).max(90.0);
+    // In a low window the timeline keeps more than half, so that what a row points at can be seen.
+    let room = ui.available_height();
+    let most = (room - 160.0).min(room * 0.6).max(90.0);
     let panel = Panel::bottom("details")
         .resizable(true)
-        .default_size(state.settings.details_height)
+        .default_size(state.settings.details_height.min(room * 0.42))
         .size_range(80.0..=most)
         .frame(frame)
         .show(ui, |ui| panels::details_ui(ui, state, actions));

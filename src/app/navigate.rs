@@ -15,6 +15,8 @@ const KEY_PAN: f64 = 0.1;
 const FINE_PAN: f64 = 0.01;
 /// Points that a key scrolls lanes by.
 const KEY_SCROLL: f32 = 160.0;
+/// A span of this width can be seen, points.
+const SEEN: f64 = 3.0;
 /// A span or wait that comes into view takes at least this share of it.
 const SMALL: f64 = 0.02;
 
@@ -44,6 +46,13 @@ pub fn go(state: &mut AppState, command: Command) {
         Command::Centre => centre(state),
         Command::Back | Command::Forward => history(state, command == Command::Back),
         Command::NextWait | Command::PreviousWait => walk(state, command == Command::NextWait),
+        Command::LongestWait => {
+            if let Some(doc) = &mut state.doc
+                && let Some(wait) = doc.walk.longest(&doc.analysis)
+            {
+                show_wait(state, wait);
+            }
+        }
         Command::NextHit | Command::PreviousHit => hit(state, command == Command::NextHit),
         Command::NextSpan | Command::PreviousSpan => {
             let forward = command == Command::NextSpan;
@@ -190,7 +199,14 @@ pub fn reveal_span(state: &mut AppState, span: SpanId) {
     let visible = doc.viewport.range();
     let share = range.len() as f64 / visible.len().max(1) as f64;
     if !visible.covers(range) || share < SMALL / 10.0 {
-        bring_into_view(state, range);
+        if share < SMALL && share * f64::from(doc.viewport.width()) >= SEEN {
+            // Narrow, but to be seen: the scale stays.
+            let mut to = doc.viewport.clone();
+            to.center_on(range.start + range.len() / 2);
+            state.go_to(to.window());
+        } else {
+            bring_into_view(state, range);
+        }
     }
     scroll_to_span(state, span);
 }

@@ -69,12 +69,22 @@ fn filter_ui(ui: &mut Ui, doc: &Document, header: Rect, actions: &mut Actions) {
     side.horizontal_centered(|ui| {
         let mut text = doc.row_state.filter.clone();
         let hidden = doc.rows.hidden_lanes();
-        let spare = if hidden > 0 { 66.0 } else { 0.0 };
+        let filtered = !text.is_empty();
+        let spare = if hidden > 0 { 66.0 } else { 0.0 } + if filtered { 24.0 } else { 0.0 };
         let edit = egui::TextEdit::singleline(&mut text)
             .hint_text("Filter lanes")
             .desired_width(inner.width() - spare - 8.0);
         let response = ui.add(edit).accessible_name("Filter lanes");
-        if response.changed() {
+        // Esc leaves the field; as in the search box it also clears it.
+        let left = response.lost_focus() && ui.input(|i| i.key_pressed(egui::Key::Escape));
+        let cross = filtered
+            && ui
+                .small_button("×")
+                .accessible_name("Clear lane filter")
+                .clicked();
+        if cross || (left && filtered) {
+            actions.push(Action::FilterLanes(String::new()));
+        } else if response.changed() {
             actions.push(Action::FilterLanes(text));
         }
         if hidden > 0 {

@@ -20,6 +20,8 @@ pub enum Picked {
     Open(Vec<PathBuf>),
     /// This file was written.
     Written(PathBuf),
+    /// Nothing was written: a file of this name is there already.
+    Exists(PathBuf),
     /// Something could not be written: what, and why.
     Failed(String, String),
     /// The user closed the dialog.
@@ -36,8 +38,8 @@ pub enum Ask {
     Folder,
     /// Choose where to write: suggested name, then the bytes, made on the dialog's thread.
     Save(String, Make),
-    /// Write to a file without asking.
-    Write(PathBuf, Make),
+    /// Write to a file without asking, replacing one that is there only if this says so.
+    Write(PathBuf, bool, Make),
 }
 
 /// Makes the bytes of a file, on the dialog's thread; or says why it cannot.
@@ -112,7 +114,8 @@ impl Ask {
                     None => nothing(),
                 }
             }
-            Self::Write(file, make) => write(&file, make()),
+            Self::Write(file, replace, _) if !replace && file.exists() => Picked::Exists(file),
+            Self::Write(file, _, make) => write(&file, make()),
         }
     }
 }

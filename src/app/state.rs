@@ -113,7 +113,9 @@ impl AppState {
             Command::Back => doc.history.can_go_back(),
             Command::Forward => doc.history.can_go_forward(),
             Command::ZoomToSelection | Command::Centre => doc.range.is_some() || doc.span.is_some(),
-            Command::NextWait | Command::PreviousWait => !doc.walk.is_empty(),
+            Command::NextWait | Command::PreviousWait | Command::LongestWait => {
+                !doc.walk.is_empty()
+            }
             Command::NextHit | Command::PreviousHit => !doc.search.hits.is_empty(),
             Command::ParentSpan
             | Command::ChildSpan
@@ -146,9 +148,18 @@ impl AppState {
             Some(Picked::Written(path)) => {
                 self.picker = None;
                 self.say(format!("Written: {}", path.display()));
+                if matches!(self.dialog, Some(Dialog::Export(_))) {
+                    self.close_export();
+                }
                 self.settings.export_folder = path.parent().map(Into::into);
                 self.settings_changed();
                 self.last_written = Some(path);
+            }
+            Some(Picked::Exists(path)) => {
+                self.picker = None;
+                if let Some(Dialog::Export(dialog)) = &mut self.dialog {
+                    dialog.exists = Some(path);
+                }
             }
             Some(Picked::NoDialog) => {
                 self.picker = None;
@@ -221,6 +232,13 @@ impl AppState {
         }
     }
 
+    /// Closes the export dialog; its options are kept.
+    fn close_export(&mut self) {
+        if let Some(Dialog::Export(dialog)) = self.dialog.take() {
+            self.settings.export = dialog.choice;
+        }
+    }
+
     /// Makes a trace the open one, as it was looked at last time.
     fn show(&mut self, ctx: &Context, mut doc: Document) {
         self.remember();
@@ -236,7 +254,11 @@ impl AppState {
             "{} – Stallscope",
             doc.name
         )));
-        self.doc = Some(doc);
+        if let Some(old) = self.doc.replace(doc) {
+            // Millions of spans take their time to go. Where no thread starts, they go here.
+            let thread = std::thread::Builder::new().name("stallscope-close".to_owned());
+            drop(thread.spawn(move || drop(old)));
+        }
         self.settings_changed();
     }
 

@@ -120,6 +120,9 @@ fn legend_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions, swatch: Swatc
         ui.painter()
             .rect_filled(rect.expand2(vec2(3.0, 0.0)), 3.0, fill);
     }
+    if response.has_focus() {
+        table::ring(ui, rect.expand2(vec2(3.0, 0.0)));
+    }
     let mut fill = color(state.look.theme.swatch(swatch));
     let mut hatch = (swatch == Swatch::Wait).then(|| color(state.look.theme.hatch()));
     if dimmed {

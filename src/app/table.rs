@@ -8,6 +8,8 @@ use std::cmp::Ordering;
 use egui::accesskit::Role;
 use egui::{Align2, Color32, FontId, Rect, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
+use super::natural::natural;
+use super::roving::Roving;
 use crate::time::{Unit, format_count};
 
 /// Height of a row.
@@ -96,27 +98,6 @@ impl<'a> Cell<'a> {
 #[must_use]
 pub fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
-}
-
-/// Numbers inside texts compare as numbers: step 9 before step 10.
-fn natural(a: &str, b: &str) -> Ordering {
-    let number = |s: &str| {
-        let digits: String = s
-            .chars()
-            .skip_while(|c| !c.is_ascii_digit())
-            .take_while(char::is_ascii_digit)
-            .collect();
-        digits.parse::<u64>().ok()
-    };
-    let stem = |s: &str| {
-        s.chars()
-            .take_while(|c| !c.is_ascii_digit())
-            .collect::<String>()
-    };
-    match (number(a), number(b)) {
-        (Some(x), Some(y)) if stem(a) == stem(b) => x.cmp(&y).then_with(|| a.cmp(b)),
-        _ => a.cmp(b),
-    }
 }
 
 /// A column.
@@ -232,6 +213,9 @@ impl TableState {
         }
         self.units = (0..table.columns().len())
             .map(|column| {
+                if !table.columns()[column].numeric {
+                    return Unit::Ns;
+                }
                 let largest = (0..table.rows())
                     .filter_map(|row| match table.cell(row, column) {
                         Cell::Ns(ns) => Some(ns.saturating_abs()),
@@ -318,10 +302,13 @@ fn header_ui(
 ) {
     let (rect, _) = ui.allocate_exact_size(vec2(width, ROW), Sense::hover());
     let font = FontId::proportional(11.5);
+    let columns = table.columns().len();
+    let roving = Roving::new(ui.ctx(), ui.scope_id().with("heads"), columns, None);
     for (i, column) in table.columns().iter().enumerate() {
         let cell = cell_rect(rect, edges[i]);
         let id = ui.scope_id().with(("head", i));
-        let response = ui.interact(cell, id, Sense::click());
+        let response = ui.interact(cell, id, roving.sense(i));
+        roving.follow(ui, i, &response);
         response.widget_info(|| {
             WidgetInfo::labeled(Role::Button, true, format!("Sort by {}", column.title))
         });
@@ -330,6 +317,9 @@ fn header_ui(
         } else {
             ui.visuals().weak_text_color()
         };
+        if response.has_focus() {
+            ring(ui, cell);
+        }
         let arrow = match state.sort {
             Some((c, true)) if c == i => " ▾",
             Some((c, false)) if c == i => " ▴",
@@ -377,9 +367,7 @@ fn row_ui(
     };
     ui.painter().rect_filled(rect, 2.0, fill);
     if response.has_focus() {
-        let stroke = Stroke::new(1.0, visuals.selection.stroke.color);
-        ui.painter()
-            .rect_stroke(rect, 2.0, stroke, egui::StrokeKind::Inside);
+        ring(ui, rect);
     }
     let color = visuals.text_color();
     let weak = visuals.weak_text_color();
@@ -420,6 +408,13 @@ fn row_ui(
     response.clicked()
 }
 
+/// Marks what has the keyboard's focus.
+pub fn ring(ui: &Ui, rect: Rect) {
+    let stroke = Stroke::new(1.5, ui.visuals().selection.stroke.color);
+    ui.painter()
+        .rect_stroke(rect, 3.0, stroke, egui::StrokeKind::Inside);
+}
+
 /// A 10 px square with the cue of its layer.
 pub fn draw_swatch(ui: &Ui, at: egui::Pos2, swatch: Swatch) {
     let rect = Rect::from_min_size(at, vec2(10.0, 10.0));
@@ -438,11 +433,36 @@ fn cell_rect(row: Rect, (left, right): (f32, f32)) -> Rect {
     Rect::from_x_y_ranges(row.left() + left..=row.left() + right, row.y_range())
 }
 
+/// `text` in at most `most` characters, two thirds of them from its start.
+fn without_middle(text: &str, most: usize) -> String {
+    let n = text.chars().count();
+    if n <= most || most < 4 {
+        return text.to_owned();
+    }
+    let head = (most - 1) * 2 / 3;
+    let tail = most - 1 - head;
+    let start: String = text.chars().take(head).collect();
+    let end: String = text.chars().skip(n - tail).collect();
+    format!("{start}…{end}")
+}
+
 /// Text inside a cell, cut with an ellipsis where it is too long.
 fn draw_text(ui: &Ui, cell: Rect, right: bool, text: &str, font: FontId, color: Color32) {
-    let mut job = egui::text::LayoutJob::simple_singleline(text.to_owned(), font, color);
-    job.wrap = egui::text::TextWrapping::truncate_at_width((cell.width() - 2.0 * PAD).max(0.0));
-    let galley = ui.painter().layout_job(job);
+    let room = (cell.width() - 2.0 * PAD).max(0.0);
+    let layout = |text: String| {
+        let mut job = egui::text::LayoutJob::simple_singleline(text, font.clone(), color);
+        job.wrap = egui::text::TextWrapping::truncate_at_width(room);
+        ui.painter().layout_job(job)
+    };
+    let mut galley = layout(text.to_owned());
+    if galley.elided && !right {
+        // Names of kernels and ops often differ at their ends only: the middle goes, not the end.
+        let fit = galley
+            .rows
+            .first()
+            .map_or(0, |r| r.char_count_excluding_newline().0);
+        galley = layout(without_middle(text, fit.saturating_sub(1)));
+    }
     let (anchor, x) = if right {
         (Align2::RIGHT_CENTER, cell.right() - PAD)
     } else {
@@ -502,6 +522,15 @@ mod tests {
         state.sort = Some((0, false));
         state.refresh(&table, 0);
         assert_eq!(state.order, [2, 1, 0]);
+    }
+
+    #[test]
+    fn the_middle_of_long_names_goes() {
+        assert_eq!(without_middle("MmBackward0", 20), "MmBackward0");
+        assert_eq!(
+            without_middle("evaluate_function: MmBackward0", 13),
+            "evaluate…ard0"
+        );
     }
 
     #[test]

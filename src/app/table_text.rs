@@ -33,7 +33,8 @@ impl TextWriter {
             out: String::new(),
         };
         for (i, column) in table.columns().iter().enumerate() {
-            let unit = (0..table.rows()).find_map(|r| match table.cell(r, i) {
+            let rows = if column.numeric { table.rows() } else { 0 };
+            let unit = (0..rows).find_map(|r| match table.cell(r, i) {
                 Cell::Ns(_) => Some(" (ms)"),
                 Cell::Share(_) if !column.title.contains('%') => Some(" (%)"),
                 _ => None,

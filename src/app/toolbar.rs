@@ -13,6 +13,9 @@ use crate::time::format_count;
 /// Height of the line, points.
 pub const HEIGHT: f32 = 34.0;
 
+/// Share of the trace from which exposed waits are shown as a warning.
+const ALARM: f64 = 0.01;
+
 /// Draws the line.
 pub fn toolbar_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
     let wide = ui.available_width() >= 1_240.0;
@@ -173,11 +176,22 @@ fn waits_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions, wide: bool) {
     let Some(doc) = &state.doc else {
         return;
     };
-    let mut text = doc.walk.text();
+    let mut text = doc.walk.text(&doc.analysis);
     if wide && !doc.walk.is_empty() {
-        text.push_str(&format!(" · {}", doc.walk.short_share()));
+        let of = if doc.walk.current().is_some() {
+            "of"
+        } else {
+            "·"
+        };
+        text.push_str(&format!(" {of} {}", doc.walk.short_share()));
     }
-    let warn = |t: &str| RichText::new(t).color(state.look.warning);
+    // What costs next to nothing is no alarm.
+    let color = if doc.walk.share() >= ALARM {
+        state.look.warning
+    } else {
+        state.look.text
+    };
+    let warn = |t: &str| RichText::new(t).color(color);
     if doc.walk.is_empty() {
         ui.label(RichText::new(text).color(state.look.weak))
             .on_hover_text(doc.walk.why_none());

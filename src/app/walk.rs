@@ -11,9 +11,12 @@ pub struct Walk {
     waits: Vec<usize>,
     /// Index in `waits`.
     at: Option<usize>,
+    /// Exposed time of all ranks together, ns.
     exposed: i64,
+    /// The trace once per rank whose GPU is known, ns.
     extent: i64,
-    has_gpu: bool,
+    /// Ranks whose GPU is known.
+    ranks: usize,
     all_waits: usize,
 }
 
@@ -24,12 +27,14 @@ impl Walk {
         let all = analysis.waits();
         let mut waits: Vec<usize> = (0..all.len()).filter(|&i| all[i].exposed > 0).collect();
         waits.sort_by_key(|&i| (all[i].range.start, i));
+        let with_gpu = || analysis.ranks().iter().filter(|r| r.gpu.is_some());
+        let ranks = with_gpu().count();
         Self {
-            exposed: waits.iter().map(|&i| all[i].exposed).sum(),
             waits,
             at: None,
-            extent: analysis.trace().extent().len(),
-            has_gpu: !analysis.gpus().is_empty(),
+            exposed: with_gpu().map(|r| r.wait_exposed.measure()).sum(),
+            extent: analysis.trace().extent().len().saturating_mul(ranks as i64),
+            ranks,
             all_waits: all.len(),
         }
     }
@@ -90,14 +95,27 @@ impl Walk {
         Some(self.waits[at])
     }
 
-    /// `Exposed wait 3 of 142`.
+    /// Makes the wait with the longest exposed part the current one: index in [`Analysis::waits`].
+    pub fn longest(&mut self, analysis: &Analysis) -> Option<usize> {
+        let exposed = |&i: &usize| (analysis.waits()[i].exposed, std::cmp::Reverse(i));
+        let wait = self.waits.iter().copied().max_by_key(exposed)?;
+        self.set(wait);
+        Some(wait)
+    }
+
+    /// `Exposed wait 3 of 142 · 39 ms`.
     #[must_use]
-    pub fn text(&self) -> String {
+    pub fn text(&self, analysis: &Analysis) -> String {
         let n = format_count(self.waits.len() as u64);
         match (self.at, self.waits.len()) {
-            (_, 0) if !self.has_gpu && self.all_waits > 0 => "Exposed wait: unknown".to_owned(),
+            (_, 0) if self.all_waits == 0 => "No batch waits found".to_owned(),
+            (_, 0) if self.ranks == 0 => "Exposed wait: unknown".to_owned(),
             (_, 0) => "No exposed wait".to_owned(),
-            (Some(i), _) => format!("Exposed wait {} of {n}", format_count(i as u64 + 1)),
+            (Some(i), _) => {
+                let exposed = analysis.waits()[self.waits[i]].exposed;
+                let at = format_count(i as u64 + 1);
+                format!("Exposed wait {at} of {n} · {}", format_ns(exposed))
+            }
             (None, 1) => "1 exposed wait".to_owned(),
             (None, _) => format!("{n} exposed waits"),
         }
@@ -106,8 +124,12 @@ impl Walk {
     /// Total and share of the trace.
     #[must_use]
     pub fn share_text(&self) -> String {
+        let of = match self.ranks {
+            0 | 1 => "of the trace".to_owned(),
+            n => format!("of the time of {n} ranks"),
+        };
         format!(
-            "{} exposed in all, {} of the trace",
+            "{} exposed in all, {} {of}",
             format_ns(self.exposed),
             percent(self.share())
         )
@@ -116,10 +138,12 @@ impl Walk {
     /// The same, shorter.
     #[must_use]
     pub fn short_share(&self) -> String {
-        format!("{} ({})", format_ns(self.exposed), percent(self.share()))
+        let sum = if self.ranks > 1 { "Σ " } else { "" };
+        let share = percent(self.share());
+        format!("{sum}{} ({share})", format_ns(self.exposed))
     }
 
-    /// Exposed time as a share of the trace.
+    /// Exposed time as a share of the trace, the mean over ranks whose GPU is known.
     #[must_use]
     pub fn share(&self) -> f64 {
         self.exposed as f64 / self.extent.max(1) as f64
@@ -128,10 +152,10 @@ impl Walk {
     /// Why there are none.
     #[must_use]
     pub fn why_none(&self) -> &'static str {
-        match (self.has_gpu, self.all_waits) {
+        match (self.ranks, self.all_waits) {
             (_, 0) => "No batch waits were recognised in this trace.",
-            (false, _) => "Without GPU events nobody can tell which part of the waits was exposed.",
-            (true, _) => "The GPU had work during every batch wait.",
+            (0, _) => "Without GPU events nobody can tell which part of the waits was exposed.",
+            _ => "The GPU had work during every batch wait.",
         }
     }
 }

@@ -11,7 +11,10 @@ use super::state::AppState;
 use crate::samples::SAMPLES;
 
 /// Width of the column in the middle.
-const WIDTH: f32 = 560.0;
+const WIDTH: f32 = 680.0;
+
+/// Where a line's second part begins, points.
+const COLUMN: f32 = 200.0;
 
 /// Draws the first screen.
 pub fn welcome_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
@@ -63,6 +66,7 @@ fn drop_area_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
     let open = egui::Button::new(
         RichText::new("Open trace…")
             .size(14.0)
+            .strong()
             .color(egui::Color32::WHITE),
     )
     .fill(state.look.primary)
@@ -75,7 +79,7 @@ fn drop_area_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
         actions.push(Action::Do(Command::Open));
     }
     ui.add_space(4.0);
-    ui.label(RichText::new("or drop a file here").color(state.look.weak));
+    ui.label(RichText::new("or drop files or a folder here").color(state.look.weak));
     let kinds = "torch.profiler .json .json.gz  ·  Nsight Systems .sqlite  ·  DFTracer .pfw .pfw.gz, files or folder";
     ui.label(RichText::new(kinds).small().color(state.look.weak));
 }
@@ -107,22 +111,26 @@ fn recent_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
         let missing = state.is_missing(paths);
         let (name, place) = recent_text(paths);
         ui.horizontal(|ui| {
-            let remove = ui
-                .small_button("×")
-                .accessible_name(format!("Remove {name}"));
-            if remove.on_hover_text("Remove from this list").clicked() {
-                actions.push(Action::ForgetRecent(paths.clone()));
-            }
+            let width = ui.available_width() - 30.0;
             let place = if missing {
                 format!("missing: {place}")
             } else {
                 place
             };
-            if line_ui(ui, state, &name, &place, !missing) {
+            let line = ui.allocate_ui(vec2(width, 24.0), |ui| {
+                line_ui(ui, state, &name, &place, !missing)
+            });
+            if line.inner {
                 actions.push(Action::Open(Request {
                     paths: paths.clone(),
                     ..Request::default()
                 }));
+            }
+            let remove = ui
+                .small_button("×")
+                .accessible_name(format!("Remove {name}"));
+            if remove.on_hover_text("Remove from this list").clicked() {
+                actions.push(Action::ForgetRecent(paths.clone()));
             }
         });
     }
@@ -173,7 +181,8 @@ fn line_ui(ui: &mut Ui, state: &AppState, name: &str, about: &str, enabled: bool
     let font = egui::FontId::proportional(13.0);
     let name = ui.painter().layout_no_wrap(name.to_owned(), font, color);
     let left = rect.left_center() + vec2(8.0, -name.size().y / 2.0);
-    let x = left.x + name.size().x + 12.0;
+    // What they are stands in one column, unless a name is too long for it.
+    let x = (left.x + name.size().x + 12.0).max(rect.left() + COLUMN);
     ui.painter().galley(left, name, color);
     let mut job = egui::text::LayoutJob::simple_singleline(
         about.to_owned(),

@@ -1,6 +1,6 @@
 //! Commands, keys, typing, and a whole job without a mouse.
 
-use egui::{Event, Key, Modifiers};
+use egui::{Event, Key, Modifiers, PointerButton};
 use egui_kittest::kittest::Queryable;
 use stallscope::app::{Action, Command, Dialog, Store, Tab};
 use stallscope::time::TimeRange;
@@ -116,7 +116,7 @@ fn a_job_can_be_done_with_keys_alone() {
     let dir = scratch("ui_keys");
     let path = tiny(&dir);
     let mut w = window();
-    // Opened from the Recent list by Tab and Enter.
+    // Opened from the Recent list by Tab and Enter: what a former session left.
     w.state_mut().state.settings.add_recent(&[path]);
     w.run_steps(2);
     let mut reached = false;
@@ -141,12 +141,37 @@ fn a_job_can_be_done_with_keys_alone() {
     assert_eq!(doc(&w).range, Some(range));
     assert_eq!(doc(&w).tab, Tab::Selection);
     w.get_by_label_contains("Exposed wait");
+    // The longest exposed wait, and what the waits have in common.
+    key(&mut w, Key::L);
+    assert_eq!(doc(&w).walk.position(), Some(1));
+    assert!(doc(&w).span.is_some());
+    // From a tab's key it is a few steps (copy, headings) to the rows, and Enter shows one.
+    ctrl(&mut w, Key::Num2);
+    let mut shown = false;
+    for _ in 0..4 {
+        w.key_press(Key::Tab);
+        w.run_steps(2);
+        let mut rows = w.query_all_by_label_contains(", Rank 0, Start");
+        if rows.any(|r| r.is_focused()) {
+            shown = true;
+            break;
+        }
+    }
+    assert!(shown, "Tab reaches the rows of the Waits table");
+    w.key_press(Key::Enter);
+    settle(&mut w);
+    let by_row = doc(&w).walk.position();
+    assert!(by_row.is_some());
+    // An arrow goes on to the next tab.
+    ctrl(&mut w, Key::Num2);
+    key(&mut w, Key::ArrowRight);
+    assert_eq!(doc(&w).tab, Tab::Lag);
     let file = dir.join("keys.png");
-    std::env::current_dir().expect("a folder");
     ctrl(&mut w, Key::E);
-    let field = w.get_by_label("File");
-    field.focus();
+    // The focus is on Save; Shift+Tab leads back to the name.
+    w.key_press_modifiers(Modifiers::SHIFT, Key::Tab);
     w.run_steps(2);
+    assert!(w.get_by_label("File").is_focused());
     w.key_press_modifiers(Modifiers::COMMAND, Key::A);
     w.event(Event::Text(file.display().to_string()));
     w.run_steps(2);
@@ -211,4 +236,42 @@ fn remembered_views_come_back() {
     assert!((back.start - window.start).abs() <= 2 && (back.end - window.end).abs() <= 2);
     assert_eq!(doc(&again).tab, Tab::Steps);
     assert_eq!(again.state().state.settings.recent, [vec![path]]);
+}
+
+#[test]
+fn esc_closes_a_menu_and_nothing_else() {
+    let mut w = showing(&tiny(&scratch("ui_esc")));
+    let range = TimeRange::new(100 * MS, 140 * MS);
+    act(&mut w, Action::SelectRange(Some(range)));
+    let lane = at(&w, 120 * MS, doc(&w).canvas[3] - 40.0);
+    w.hover_at(lane);
+    w.step();
+    press(&w, lane, PointerButton::Secondary, true, Modifiers::NONE);
+    w.step();
+    press(&w, lane, PointerButton::Secondary, false, Modifiers::NONE);
+    w.run_steps(3);
+    w.get_by_label_contains("Copy command for this view");
+    key(&mut w, Key::Escape);
+    assert_eq!(doc(&w).range, Some(range));
+    assert!(
+        w.query_by_label_contains("Copy command for this view")
+            .is_none()
+    );
+    key(&mut w, Key::Escape);
+    assert_eq!(doc(&w).range, None);
+}
+
+#[test]
+fn dialogs_keep_to_a_window_that_shrinks() {
+    let mut w = showing(&tiny(&scratch("ui_shrink")));
+    for command in [Command::ExportPng, Command::Help, Command::Notices] {
+        w.set_size(egui::Vec2::new(1_400.0, 900.0));
+        w.run_steps(3);
+        act(&mut w, Action::Do(command));
+        w.set_size(egui::Vec2::new(760.0, 600.0));
+        w.run_steps(6);
+        let cross = w.get_by_label("Close").rect();
+        assert!(cross.max.x <= 760.0, "{command:?}: {cross:?}");
+        act(&mut w, Action::CloseDialog);
+    }
 }

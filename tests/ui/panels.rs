@@ -78,7 +78,7 @@ fn steps_have_their_figures_and_a_click_selects_one() {
     let mut w = showing(&tiny(&scratch("ui_steps")));
     show(&mut w, Tab::Steps);
     let row = w.get_by_label_contains(
-        "#1, Rank 0, Time 100.000 ms, Wait 40.000 ms, Exposed 20.000 ms, Hidden 20.000 ms, GPU busy 75.000 ms",
+        "Step 1, Rank 0, Time 100.000 ms, Wait 40.000 ms, Exposed 20.000 ms, Hidden 20.000 ms, GPU busy 75.000 ms",
     );
     row.click();
     settle(&mut w);
@@ -92,7 +92,7 @@ fn sorting_turns_around() {
     let tops = |w: &Window| -> Vec<f32> {
         (0..3)
             .map(|i| {
-                w.get_by_label_contains(&format!("#{i}, Rank 0"))
+                w.get_by_label_contains(&format!("Step {i}, Rank 0"))
                     .rect()
                     .top()
             })

@@ -248,7 +248,7 @@ fn the_exported_picture_is_that_of_the_exporter() {
     w.get_by_label_contains("1920 × ");
     w.check_accessibility();
     let file = dir.join("window.png");
-    act(&mut w, Action::SavePng(Some(file.clone())));
+    act(&mut w, Action::SavePng(Some(file.clone()), false));
     let written = std::fs::read(&file).expect("written");
     let d = doc(&w);
     let options = PngOptions {
@@ -280,7 +280,19 @@ fn the_exported_picture_is_that_of_the_exporter() {
         written.len(),
         command.len()
     );
-    key(&mut w, Key::Escape);
+    assert!(
+        w.state().state.dialog.is_none(),
+        "written: the dialog closes"
+    );
+    // A file that is there is replaced only when asked twice.
+    std::fs::write(&file, "something else").expect("written");
+    ctrl(&mut w, Key::E);
+    act(&mut w, Action::SavePng(Some(file.clone()), false));
+    let kept = std::fs::read(&file).expect("there");
+    assert_eq!(kept, b"something else");
+    assert!(w.state().state.dialog.is_some());
+    act(&mut w, Action::SavePng(Some(file.clone()), true));
+    assert!(std::fs::read(&file).expect("there") == written);
     assert!(w.state().state.dialog.is_none());
 }
 

@@ -51,7 +51,6 @@ impl ErrorDialog {
 
 /// Draws the dialog; true closes it.
 pub fn error_ui(ui: &mut Ui, dialog: &ErrorDialog, actions: &mut Actions) -> bool {
-    ui.set_width(520.0);
     ui.label(RichText::new(dialog.cause()).size(14.0));
     match dialog {
         ErrorDialog::Failed(e, _) => {

@@ -27,6 +27,8 @@ pub struct ExportDialog {
     file: String,
     /// Whether the user changed the name.
     renamed: bool,
+    /// A file of this name is there already: the next Save replaces it.
+    pub exists: Option<PathBuf>,
     /// The Save button got the focus, so that Enter saves.
     focused: bool,
     preview: Latest<PngOptions, Preview>,
@@ -49,6 +51,7 @@ impl ExportDialog {
             lanes: Lanes::AsShown,
             file: String::new(),
             renamed: false,
+            exists: None,
             focused: false,
             preview: Latest::new("stallscope-preview"),
             texture: None,
@@ -74,10 +77,9 @@ pub fn export_ui(
     };
     let screen = ui.ctx().content_rect();
     let size = vec2(
-        (screen.width() - 60.0).clamp(560.0, 1_080.0),
+        ui.available_width(),
         (screen.height() - 120.0).clamp(300.0, 600.0),
     );
-    ui.set_width(size.x);
     let options = export_job::options(doc, &dialog.choice, dialog.span, dialog.lanes);
     dialog.preview.poll();
     let (source, wake) = (Source::of(doc), ui.ctx().clone());
@@ -195,23 +197,34 @@ fn file_ui(ui: &mut Ui, dialog: &mut ExportDialog, actions: &mut Actions) -> boo
         let response = ui.add(edit).labelled_by(label);
         dialog.renamed |= response.changed();
         let entered = response.lost_focus() && ui.input(|i| i.key_pressed(egui::Key::Enter));
-        let save = ui.button("Save");
+        let exists = dialog.exists.as_deref() == Some(Path::new(dialog.file.trim()));
+        let save = ui.button(if exists { "Replace" } else { "Save" });
         if !dialog.focused {
             dialog.focused = true;
             save.request_focus();
         }
         if save.clicked() || entered {
-            actions.push(Action::SavePng(Some(PathBuf::from(dialog.file.trim()))));
+            let path = PathBuf::from(dialog.file.trim());
+            // Asked once whether to replace a file that is there, not again for the same name.
+            let replace = dialog.exists.as_ref() == Some(&path);
+            actions.push(Action::SavePng(Some(path), replace));
         }
         if ui
             .button("Browse…")
             .on_hover_text("Choose where to save")
             .clicked()
         {
-            actions.push(Action::SavePng(None));
+            actions.push(Action::SavePng(None, true));
         }
         close = ui.button("Cancel").clicked();
     });
+    if let Some(path) = &dialog.exists
+        && path.as_path() == Path::new(dialog.file.trim())
+    {
+        let name = path.file_name().unwrap_or(path.as_os_str());
+        let text = format!("“{}” is there already.", name.to_string_lossy());
+        ui.label(RichText::new(text).color(ui.visuals().warn_fg_color));
+    }
     close
 }
 

@@ -8,7 +8,6 @@ use crate::app::state::AppState;
 /// Draws the sheet; never closes by itself.
 pub fn help_ui(ui: &mut Ui, state: &AppState) -> bool {
     let screen = ui.ctx().content_rect();
-    ui.set_width((screen.width() - 60.0).min(940.0));
     let height = (screen.height() - 130.0).max(200.0);
     egui::ScrollArea::vertical()
         .max_height(height)
@@ -17,14 +16,16 @@ pub fn help_ui(ui: &mut Ui, state: &AppState) -> bool {
         .show(ui, |ui| {
             ui.spacing_mut().interact_size.y = 15.0;
             ui.columns(2, |columns| {
-                let left = [Group::File, Group::View, Group::Window];
-                for group in left {
+                for group in [Group::File, Group::View, Group::Go, Group::Select] {
                     group_ui(&mut columns[0], group, state.mac);
                 }
                 mouse_ui(&mut columns[1]);
-                for group in [Group::Go, Group::Select, Group::Search, Group::Details] {
+                for group in [Group::Search, Group::Details, Group::Window] {
                     group_ui(&mut columns[1], group, state.mac);
                 }
+                columns[1].add_space(8.0);
+                let note = "–: in the palette (Ctrl+Shift+P), as are all commands.";
+                columns[1].label(RichText::new(note).weak());
             });
         });
     false
@@ -45,7 +46,7 @@ fn group_ui(ui: &mut Ui, group: Group, mac: bool) {
             for command in Command::ALL.iter().filter(|c| c.group() == group) {
                 let keys = command.keys_text(mac);
                 let keys = if keys.is_empty() {
-                    "palette".to_owned()
+                    "–".to_owned()
                 } else {
                     keys
                 };
@@ -60,6 +61,7 @@ fn mouse_ui(ui: &mut Ui) {
     heading(ui, "Mouse");
     egui::Grid::new("help mouse")
         .num_columns(2)
+        .min_col_width(130.0)
         .spacing([12.0, 3.0])
         .show(ui, |ui| {
             for (gesture, does) in GESTURES {

@@ -44,7 +44,10 @@ pub fn dialog_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
     };
     let frame = egui::Frame::popup(ui.style()).inner_margin(14.0);
     let modal = egui::Modal::new(Id::unique(("dialog", title))).frame(frame);
+    let screen = ui.ctx().content_rect().width();
     let modal = modal.show(ui.ctx(), |ui| {
+        // Before anything is placed: an area remembers how wide it was before the window shrank.
+        ui.set_width((screen - 60.0).clamp(260.0, width(&dialog)));
         ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
         let mut close = false;
         let mut stay = |ui: &mut Ui, dialog: &mut Dialog| match dialog {
@@ -66,6 +69,17 @@ pub fn dialog_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
         state.dialog = Some(dialog);
     } else if let Dialog::Export(e) = dialog {
         actions.push(Action::RememberExport(e.choice));
+    }
+}
+
+/// Width of a dialog where the window has room for it, points.
+fn width(dialog: &Dialog) -> f32 {
+    match dialog {
+        Dialog::Error(_) => 520.0,
+        Dialog::Help => 940.0,
+        Dialog::Notices => 720.0,
+        Dialog::Palette(_) => 460.0,
+        Dialog::Export(_) => 1_080.0,
     }
 }
 

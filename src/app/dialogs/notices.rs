@@ -11,7 +11,6 @@ use crate::time::format_count;
 /// Draws the list; never closes by itself.
 pub fn notices_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) -> bool {
     let screen = ui.ctx().content_rect();
-    ui.set_width((screen.width() - 80.0).min(720.0));
     let Some(doc) = &state.doc else {
         ui.label("No trace is open.");
         return false;

@@ -38,7 +38,6 @@ pub fn palette_ui(
     state: &AppState,
     actions: &mut Actions,
 ) -> bool {
-    ui.set_width(460.0);
     let (down, up) = ui.input_mut(|i| {
         let none = egui::Modifiers::NONE;
         (
@@ -73,7 +72,8 @@ pub fn palette_ui(
     egui::ScrollArea::vertical()
         .max_height(360.0)
         .min_scrolled_height(360.0)
-        .auto_shrink([false, true])
+        // Always as high: the box must not move while somebody types.
+        .auto_shrink([false, false])
         .show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 0.0;
             for (i, &command) in found.iter().enumerate() {

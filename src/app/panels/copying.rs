@@ -12,59 +12,54 @@ use crate::app::table_text::TextWriter;
 /// Copying of a table that goes on over frames.
 pub struct Copying {
     tab: Tab,
-    writer: TextWriter,
+    /// `None` until the tab's figures are there.
+    writer: Option<TextWriter>,
+}
+
+impl Copying {
+    /// Copies the table of a tab; [`go_on_copying`] does the work.
+    #[must_use]
+    pub fn of(tab: Tab) -> Self {
+        Self { tab, writer: None }
+    }
 }
 
 /// Time that copying may take of a frame.
-const COPY_BUDGET: Duration = Duration::from_millis(8);
+const BUDGET: Duration = Duration::from_millis(8);
 /// Rows between two looks at the clock.
-const COPY_ROWS: usize = 64;
-
-/// Begins to copy the open table; [`go_on_copying`] ends it.
-pub fn start_copying(state: &mut AppState) {
-    let look = state.look.clone();
-    let Some(doc) = &mut state.doc else {
-        return;
-    };
-    let tab = doc.tab;
-    let mut order = doc.tables.remove(&tab).unwrap_or_default();
-    doc.copying = None;
-    let mut copying = None;
-    with_table(doc, tab, &look, &mut |t, stamp| {
-        let writer = TextWriter::new(t, &mut order, stamp, '\t');
-        copying = Some(Copying { tab, writer });
-    });
-    doc.copying = copying;
-    doc.tables.insert(tab, order);
-}
+const ROWS: usize = 64;
 
 /// Copies on for some milliseconds; the text once it is whole.
 pub fn go_on_copying(state: &mut AppState) -> Option<String> {
     let doc = state.doc.as_mut()?;
     let mut copying = doc.copying.take()?;
+    if doc.jobs.is_computing(copying.tab) {
+        doc.copying = Some(copying);
+        return None;
+    }
     let begun = Instant::now();
-    let mut done = None;
-    with_table(doc, copying.tab, &state.look, &mut |t, stamp| {
+    let mut order = doc.tables.remove(&copying.tab).unwrap_or_default();
+    let mut whole = None;
+    with_table(doc, copying.tab, &state.look, &mut |table, stamp| {
         // Other figures than at the start: what is written would not fit the rest.
-        if !copying.writer.is_of(t, stamp) {
-            return;
+        let writer = copying.writer.take().filter(|w| w.is_of(table, stamp));
+        let mut writer = writer.unwrap_or_else(|| TextWriter::new(table, &mut order, stamp, '\t'));
+        let mut all = writer.go_on(table, ROWS);
+        while !all && begun.elapsed() < BUDGET {
+            all = writer.go_on(table, ROWS);
         }
-        let mut whole = copying.writer.go_on(t, COPY_ROWS);
-        while !whole && begun.elapsed() < COPY_BUDGET {
-            whole = copying.writer.go_on(t, COPY_ROWS);
-        }
-        done = Some(whole);
+        whole = Some(all);
+        copying.writer = Some(writer);
     });
-    match done {
-        Some(true) => Some(copying.writer.into_text()),
+    doc.tables.insert(copying.tab, order);
+    match whole {
+        Some(true) => copying.writer.map(TextWriter::into_text),
         Some(false) => {
             doc.copying = Some(copying);
             None
         }
-        None => {
-            start_copying(state);
-            None
-        }
+        // A tab without a table.
+        None => None,
     }
 }
 

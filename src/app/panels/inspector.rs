@@ -152,8 +152,12 @@ fn facts(doc: &Document, span: SpanId) -> Vec<(&'static str, String)> {
     if let Some((step, share)) = hover::step_of(doc, span) {
         out.push((
             "Step",
-            format!("{} ({} of it)", hover::short_step(step), percent(share)),
+            format!("{}, {} of it", hover::short_step(step), percent(share)),
         ));
+    }
+    let is_wait = analysis.layers().class_of(span) == LayerClass::Wait;
+    if let Some(w) = crate::app::canvas::wait_of(doc, span).filter(|_| is_wait) {
+        out.push(("Wait", hover::parts_text(doc, &analysis.waits()[w])));
     }
     out.push(("Lane", lane.name.clone()));
     out.push(("Category", trace.category(spans.cat(span)).name.clone()));

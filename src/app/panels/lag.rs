@@ -16,7 +16,7 @@ use crate::model::SpanId;
 use crate::time::TimeRange;
 
 /// CPU spans by name, of a window.
-pub type Job = Latest<TimeRange, Vec<Row>>;
+pub type Job = Latest<Scope, Vec<Row>>;
 
 /// One name.
 pub struct Row {
@@ -49,24 +49,25 @@ pub fn lag_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
         return;
     };
     let (analysis, stamp) = (doc.analysis.clone(), doc.jobs.lag.stamp());
-    let table = table(&analysis, &rows, &look);
+    let selected = doc.span.map(|s| doc.trace.spans().name(s));
+    let table = table(&analysis, &rows, &look).selected(|row| selected == Some(rows[row].row.name));
     if let Some(row) = shown_ui(ui, doc, &table, stamp, TableState::descending(3)) {
         actions.push(Action::RevealSpan(rows[row].row.longest));
     }
 }
 
 fn request(ui: &Ui, doc: &mut Document) -> Option<Arc<Vec<Row>>> {
-    let range = Scope::of(doc).range;
-    let analysis = doc.analysis.clone();
+    let scope = Scope::of(doc);
+    let (analysis, rank) = (doc.analysis.clone(), scope.number(doc));
     let make = move || {
-        let rows = analysis.name_table(range).into_iter();
+        let rows = analysis.name_table(scope.range, rank).into_iter();
         rows.map(|row| Row {
             charged_to: charged_to(&analysis, &row),
             row,
         })
         .collect()
     };
-    doc.jobs.lag.request(range, make, waker(ui.ctx()));
+    doc.jobs.lag.request(scope, make, waker(ui.ctx()));
     doc.jobs.lag.last().cloned()
 }
 

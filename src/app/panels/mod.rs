@@ -7,6 +7,7 @@ use egui::{
 use super::action::{Action, Actions};
 use super::document::{Document, Tab};
 use super::jobs::Latest;
+use super::roving::Roving;
 use super::state::AppState;
 use super::table::{self, Column, Table, TableState};
 use super::table_text;
@@ -26,7 +27,7 @@ mod waits;
 mod whatif;
 mod workers;
 
-pub use copying::{Copying, go_on_copying, start_copying};
+pub use copying::{Copying, go_on_copying};
 pub use inspector::selected_text as copy_span;
 pub use selection::{Shown, refresh as refresh_selection, value as selection_json};
 use syncs::by_phase;
@@ -45,6 +46,8 @@ pub struct Jobs {
     pub queued: Latest<SpanId, String>,
     /// Percentiles of the selection.
     pub selection: selection::Job,
+    /// Batch waits.
+    pub waits: waits::Job,
     /// CPU spans by name.
     pub lag: lag::Job,
     /// Steps.
@@ -69,6 +72,7 @@ impl Default for Jobs {
             links: Latest::new("stallscope-links"),
             queued: Latest::new("stallscope-queued"),
             selection: Latest::new("stallscope-selection"),
+            waits: Latest::new("stallscope-waits"),
             lag: Latest::new("stallscope-lag"),
             steps: Latest::new("stallscope-steps"),
             workers: Latest::new("stallscope-workers"),
@@ -86,6 +90,7 @@ impl Jobs {
     pub fn poll(&mut self) {
         self.links.poll();
         self.queued.poll();
+        self.waits.poll();
         self.selection.poll();
         self.lag.poll();
         self.steps.poll();
@@ -97,11 +102,28 @@ impl Jobs {
         self.span.poll();
     }
 
+    /// True while what a tab shows is not yet that of the newest question.
+    #[must_use]
+    pub fn is_computing(&self, tab: Tab) -> bool {
+        match tab {
+            Tab::Selection => self.selection.is_busy(),
+            Tab::Waits => self.waits.is_busy(),
+            Tab::Lag => self.lag.is_busy(),
+            Tab::Steps => self.steps.is_busy(),
+            Tab::Workers => self.workers.is_busy(),
+            Tab::Streams => self.streams.is_busy(),
+            Tab::Syncs => self.syncs.is_busy(),
+            Tab::WhatIf => self.whatif.is_busy(),
+            Tab::Verdict => self.verdict.is_busy(),
+        }
+    }
+
     /// True while any of them works.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         self.links.is_busy()
             || self.queued.is_busy()
+            || self.waits.is_busy()
             || self.selection.is_busy()
             || self.lag.is_busy()
             || self.steps.is_busy()
@@ -134,6 +156,20 @@ impl Scope {
             selected: doc.range.is_some(),
             rank: doc.scope,
         }
+    }
+
+    /// Whether the figures of a tab are about the selected range, without saying so in its headline.
+    fn follows(tab: Tab) -> bool {
+        match tab {
+            Tab::Lag | Tab::Workers | Tab::Streams | Tab::Syncs | Tab::WhatIf => true,
+            Tab::Selection | Tab::Waits | Tab::Steps | Tab::Verdict => false,
+        }
+    }
+
+    /// The only rank in it, by its number.
+    #[must_use]
+    pub fn number(self, doc: &Document) -> Option<u32> {
+        self.rank.map(|r| doc.analysis.ranks()[r].rank)
     }
 
     /// The ranks in it.
@@ -182,31 +218,62 @@ fn tab_bar_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
         return;
     };
     ui.add_space(4.0);
+    let wide = ui.available_width() >= 900.0;
     ui.horizontal(|ui| {
         ui.spacing_mut().item_spacing.x = 2.0;
         ui.add_space(6.0);
-        for tab in Tab::ALL {
-            if tab_button_ui(ui, state, tab, doc.tab == tab) {
+        let at = Tab::ALL.iter().position(|&t| t == doc.tab);
+        let roving = Roving::new(ui.ctx(), tab_bar_id(), Tab::ALL.len(), at);
+        for (i, tab) in Tab::ALL.into_iter().enumerate() {
+            let response = tab_button_ui(ui, state, tab, roving.sense(i), doc.tab == tab);
+            if response.clicked() {
                 actions.push(Action::ShowTab(tab));
+            }
+            if let Some(next) = roving.follow(ui, i, &response) {
+                actions.push(Action::ShowTab(Tab::ALL[next]));
             }
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             ui.add_space(10.0);
             if doc.tab != Tab::Verdict && doc.tab != Tab::WhatIf {
-                let copy = ui
-                    .button("Copy as TSV")
-                    .on_hover_text("Copies the table (Ctrl+C)");
-                if copy.clicked() {
+                let text = if wide { "Copy as TSV" } else { "Copy" };
+                let copy = ui.button(text).accessible_name("Copy as TSV");
+                if copy.on_hover_text("Copies the table (Ctrl+C)").clicked() {
                     actions.push(Action::CopyTable);
                 }
             }
             scope_ui(ui, doc, actions);
+            if doc.jobs.is_computing(doc.tab) {
+                // What shows below is the answer to an older question.
+                ui.label(RichText::new("computing…").small().color(state.look.weak));
+            } else if wide && doc.range.is_some() && Scope::follows(doc.tab) {
+                ui.label(
+                    RichText::new("of the selection")
+                        .small()
+                        .color(state.look.weak),
+                );
+            }
         });
     });
     ui.add_space(4.0);
 }
 
-fn tab_button_ui(ui: &mut Ui, state: &AppState, tab: Tab, active: bool) -> bool {
+fn tab_bar_id() -> egui::Id {
+    egui::Id::unique("tab bar")
+}
+
+/// Gives the open tab the focus when it is drawn next: the next Tab leads into its table.
+pub fn focus_tab(ctx: &Context) {
+    Roving::request_focus(ctx, tab_bar_id());
+}
+
+fn tab_button_ui(
+    ui: &mut Ui,
+    state: &AppState,
+    tab: Tab,
+    sense: Sense,
+    active: bool,
+) -> egui::Response {
     let font = egui::FontId::proportional(12.5);
     let color = if active {
         state.look.text
@@ -217,11 +284,14 @@ fn tab_button_ui(ui: &mut Ui, state: &AppState, tab: Tab, active: bool) -> bool 
         .painter()
         .layout_no_wrap(tab.title().to_owned(), font, color);
     let size = vec2(galley.size().x + 16.0, 24.0);
-    let (rect, response) = ui.allocate_exact_size(size, Sense::click());
+    let (rect, response) = ui.allocate_exact_size(size, sense);
     response.widget_info(|| WidgetInfo::selected(Role::Tab, true, active, tab.title()));
     if response.hovered() || response.has_focus() {
         let fill = ui.visuals().widgets.hovered.weak_bg_fill;
         ui.painter().rect_filled(rect, 4.0, fill);
+    }
+    if response.has_focus() {
+        table::ring(ui, rect);
     }
     let at = rect.center() - galley.size() / 2.0;
     ui.painter().galley(at, galley, color);
@@ -233,7 +303,7 @@ fn tab_button_ui(ui: &mut Ui, state: &AppState, tab: Tab, active: bool) -> bool 
             Stroke::new(2.0, state.look.select),
         );
     }
-    response.clicked()
+    response
 }
 
 /// All ranks or one of them, where there are several.

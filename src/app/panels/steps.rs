@@ -9,6 +9,7 @@ use super::{FnTable, Scope, busy_ui, caption_ui, empty_ui, shown_ui, waker};
 use crate::analysis::{LayerId, StepRow};
 use crate::app::action::{Action, Actions};
 use crate::app::document::Document;
+use crate::app::hover::short_step;
 use crate::app::jobs::Latest;
 use crate::app::look::{Look, color, mix};
 use crate::app::state::AppState;
@@ -34,8 +35,23 @@ pub struct Row {
     row: StepRow,
 }
 
+/// Steps of the ranks in scope, and what the bars show of them.
+pub struct Steps {
+    rows: Vec<Row>,
+    summary: String,
+    bars: Vec<Group>,
+}
+
+/// One bar: a step, or neighbours where there are more than bars. Means, ns.
+struct Group {
+    range: TimeRange,
+    wait: f64,
+    busy: f64,
+    other: f64,
+}
+
 /// Steps of the ranks in scope.
-pub type Job = Latest<Option<usize>, Vec<Row>>;
+pub type Job = Latest<Option<usize>, Steps>;
 
 /// Draws the tab.
 pub fn steps_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
@@ -43,30 +59,31 @@ pub fn steps_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
     let Some(doc) = &mut state.doc else {
         return;
     };
-    let Some(rows) = request(ui, doc) else {
+    let Some(steps) = request(ui, doc) else {
         busy_ui(ui);
         return;
     };
+    let rows = &steps.rows;
     if rows.is_empty() {
         empty_ui(ui, state, NONE);
         return;
     }
-    if let Some(row) = chart_ui(ui, doc, &rows, &look) {
-        actions.push(Action::ZoomToRange(row));
-    }
     let known = doc.analysis.ranks().iter().any(|r| r.gpu.is_some());
-    caption_ui(ui, state, &summary(&rows, known));
+    if let Some(range) = chart_ui(ui, &steps.bars, known, &look) {
+        actions.push(Action::ZoomToRange(range));
+    }
+    caption_ui(ui, state, &steps.summary);
     let Some(doc) = &mut state.doc else {
         return;
     };
     let (analysis, stamp) = (doc.analysis.clone(), doc.jobs.steps.stamp());
-    let table = table(&analysis, &rows, doc.range);
+    let table = table(&analysis, rows, doc.range);
     if let Some(row) = shown_ui(ui, doc, &table, stamp, TableState::default()) {
         actions.push(Action::ZoomToRange(rows[row].row.range));
     }
 }
 
-fn request(ui: &Ui, doc: &mut Document) -> Option<Arc<Vec<Row>>> {
+fn request(ui: &Ui, doc: &mut Document) -> Option<Arc<Steps>> {
     let (analysis, scope) = (doc.analysis.clone(), Scope::of(doc));
     let ranks: Vec<usize> = scope.ranks(doc).collect();
     let make = move || {
@@ -79,7 +96,12 @@ fn request(ui: &Ui, doc: &mut Document) -> Option<Arc<Vec<Row>>> {
                 row: row.clone(),
             }));
         }
-        rows
+        let known = analysis.ranks().iter().any(|r| r.gpu.is_some());
+        Steps {
+            summary: summary(&rows, known),
+            bars: bars(&rows, known),
+            rows,
+        }
     };
     doc.jobs.steps.request(scope.rank, make, waker(ui.ctx()));
     doc.jobs.steps.last().cloned()
@@ -98,8 +120,9 @@ fn summary(rows: &[Row], known: bool) -> String {
     let what = if known { "exposed wait" } else { "batch wait" };
     let text = |ns: Option<i64>| ns.map_or("–".to_owned(), format_ns);
     format!(
-        "{} steps · step median {}, p95 {}, max {} · {what} {} in all, median {}, p95 {}",
+        "{} step{} · step median {}, p95 {}, max {} · {what} {} in all, median {}, p95 {}",
         rows.len(),
+        if rows.len() == 1 { "" } else { "s" },
         text(times.median),
         text(times.p95),
         text(times.max),
@@ -109,20 +132,40 @@ fn summary(rows: &[Row], known: bool) -> String {
     )
 }
 
-/// Exposed wait, GPU busy and the rest, stacked. Returns the range of a clicked bar.
-fn chart_ui(ui: &mut Ui, doc: &Document, rows: &[Row], look: &Look) -> Option<TimeRange> {
-    let longest = rows.iter().map(|r| r.row.time()).max().unwrap_or(1);
-    let unit = Unit::for_length(longest);
-    let scale = 1.0 / unit.ns() as f64;
-    let per_bar = rows.len().div_ceil(MAX_BARS);
-    let groups: Vec<&[Row]> = rows.chunks(per_bar).collect();
-    let known = doc.analysis.ranks().iter().any(|r| r.gpu.is_some());
-    let mean = |g: &[Row], f: &dyn Fn(&StepRow) -> i64| {
-        g.iter().map(|r| f(&r.row) as f64).sum::<f64>() / g.len() as f64 * scale
+/// The bars: steps, or groups of neighbours of one rank where there are more than fit.
+fn bars(rows: &[Row], known: bool) -> Vec<Group> {
+    let per_bar = rows.len().div_ceil(MAX_BARS).max(1);
+    let group = |g: &[Row]| {
+        let mean = |f: &dyn Fn(&StepRow) -> i64| {
+            g.iter().map(|r| f(&r.row) as f64).sum::<f64>() / g.len() as f64
+        };
+        let wait = mean(&|r| if known { r.wait_exposed } else { r.wait });
+        let busy = mean(&|r| if known { r.gpu_busy } else { 0 });
+        Group {
+            range: TimeRange::new(
+                g.iter().map(|r| r.row.range.start).min().unwrap_or(0),
+                g.iter().map(|r| r.row.range.end).max().unwrap_or(0),
+            ),
+            wait,
+            busy,
+            other: (mean(&|r| r.time()) - wait - busy).max(0.0),
+        }
     };
-    let bars = |fill: egui::Color32, f: &dyn Fn(&StepRow) -> i64| -> Vec<Bar> {
-        let bar = |(i, g): (usize, &&[Row])| {
-            Bar::new(i as f64, mean(g, f))
+    rows.chunk_by(|a, b| a.rank == b.rank)
+        .flat_map(|rank| rank.chunks(per_bar))
+        .map(group)
+        .collect()
+}
+
+/// Exposed wait, GPU busy and the rest, stacked. Returns the range of a clicked bar.
+fn chart_ui(ui: &mut Ui, groups: &[Group], known: bool, look: &Look) -> Option<TimeRange> {
+    let height = |g: &Group| g.wait + g.busy + g.other;
+    let longest = groups.iter().map(height).fold(1.0, f64::max);
+    let unit = Unit::for_length(longest as i64);
+    let scale = 1.0 / unit.ns() as f64;
+    let bars = |fill: egui::Color32, f: &dyn Fn(&Group) -> f64| -> Vec<Bar> {
+        let bar = |(i, g): (usize, &Group)| {
+            Bar::new(i as f64, f(g) * scale)
                 .width(0.86)
                 .fill(fill)
                 .stroke(egui::Stroke::NONE)
@@ -134,29 +177,16 @@ fn chart_ui(ui: &mut Ui, doc: &Document, rows: &[Row], look: &Look) -> Option<Ti
     let wait = color(theme.swatch(Swatch::Wait));
     let gpu = color(theme.swatch(Swatch::GpuCompute));
     let first_name = if known { "exposed wait" } else { "batch wait" };
-    let first = BarChart::new(
-        first_name,
-        bars(wait, &|r| if known { r.wait_exposed } else { r.wait }),
-    )
-    .color(wait);
-    let second = BarChart::new(
-        "GPU busy",
-        bars(gpu, &|r| if known { r.gpu_busy } else { 0 }),
-    )
-    .color(gpu)
-    .stack_on(&[&first]);
-    let other = |r: &StepRow| {
-        let shown = if known {
-            r.wait_exposed + r.gpu_busy
-        } else {
-            r.wait
-        };
-        (r.time() - shown).max(0)
-    };
-    let third = BarChart::new("other", bars(rest, &other))
+    let first = BarChart::new(first_name, bars(wait, &|g| g.wait)).color(wait);
+    let second = BarChart::new("GPU busy", bars(gpu, &|g| g.busy))
+        .color(gpu)
+        .stack_on(&[&first]);
+    let third = BarChart::new("other", bars(rest, &|g| g.other))
         .color(rest)
         .stack_on(&[&first, &second]);
     let symbol = unit.symbol();
+    let step = mark_step(longest * scale);
+    let decimals = if step < 1.0 { 1 } else { 0 };
     let response = Plot::new("steps chart")
         .height(CHART)
         .width(ui.available_width())
@@ -171,10 +201,13 @@ fn chart_ui(ui: &mut Ui, doc: &Document, rows: &[Row], look: &Look) -> Option<Ti
         .set_margin_fraction(vec2(0.01, 0.12))
         .include_y(0.0)
         .include_x(MIN_BARS)
+        .y_grid_spacer(egui_plot::uniform_grid_spacer(move |_| {
+            [step * 4.0, step * 2.0, step]
+        }))
         .custom_y_axes(vec![
             AxisHints::new_y()
-                .label_spacing(10.0..=16.0)
-                .formatter(move |mark, _| format!("{} {symbol}", mark.value)),
+                .label_spacing(10.0..=14.0)
+                .formatter(move |mark, _| format!("{:.decimals$} {symbol}", mark.value)),
         ])
         .show(ui, |plot| {
             plot.bar_chart(first);
@@ -190,8 +223,19 @@ fn chart_ui(ui: &mut Ui, doc: &Document, rows: &[Row], look: &Look) -> Option<Ti
     let clicked = response.response.clicked();
     let at = response.inner.filter(|_| clicked)?.round();
     let group = groups.get(if at >= 0.0 { at as usize } else { return None })?;
-    let (start, end) = (group.first()?.row.range.start, group.last()?.row.range.end);
-    Some(TimeRange::new(start, end))
+    Some(group.range)
+}
+
+/// Distance of the marks beside the bars: 1, 2 or 5 times a power of ten, three or four of them.
+fn mark_step(longest: f64) -> f64 {
+    let raw = (longest / 3.0).max(0.1);
+    let power = 10_f64.powf(raw.log10().floor());
+    let digit = match raw / power {
+        d if d < 2.0 => 1.0,
+        d if d < 5.0 => 2.0,
+        _ => 5.0,
+    };
+    digit * power
 }
 
 /// Phases that have a column, by layer name.
@@ -260,7 +304,7 @@ fn table<'a>(
         let info = &analysis.ranks()[*rank];
         let gpu = |ns: i64| Cell::ns(info.gpu.is_some().then_some(ns));
         match column {
-            0 => Cell::text(info.steps[r.step].label.as_str()),
+            0 => Cell::text(short_step(&info.steps[r.step])),
             1 => Cell::Count(u64::from(info.rank)),
             2 => Cell::Ns(r.time()),
             3 => Cell::Ns(r.wait),
@@ -282,9 +326,9 @@ fn table<'a>(
 
 /// Runs `use_it` with the table.
 pub fn with_table<R>(doc: &Document, use_it: impl FnOnce(&dyn Table, u64) -> R) -> Option<R> {
-    let rows = doc.jobs.steps.last()?;
+    let steps = doc.jobs.steps.last()?;
     Some(use_it(
-        &table(&doc.analysis, rows, None),
+        &table(&doc.analysis, &steps.rows, None),
         doc.jobs.steps.stamp(),
     ))
 }

@@ -12,10 +12,10 @@ use crate::app::jobs::Latest;
 use crate::app::state::AppState;
 use crate::app::table::{Cell, Column, Table, TableState, percent};
 use crate::model::{StreamId, Trace};
-use crate::time::{TimeRange, format_ns};
+use crate::time::format_ns;
 
 /// Pairs of streams in a window.
-pub type Job = Latest<TimeRange, Vec<StreamPair>>;
+pub type Job = Latest<Scope, Vec<StreamPair>>;
 
 /// Draws the tab.
 pub fn streams_ui(ui: &mut Ui, state: &mut AppState, _actions: &mut Actions) {
@@ -29,7 +29,10 @@ pub fn streams_ui(ui: &mut Ui, state: &mut AppState, _actions: &mut Actions) {
     if pairs.is_empty() {
         let why = match doc.trace.streams().len() {
             0 => "No GPU streams in this trace.",
-            _ => "Each GPU has a single stream here: there is no pair that could overlap.",
+            _ if doc.range.is_some() => {
+                "No two streams of a GPU worked in the selected range: there is no pair that could overlap."
+            }
+            _ => "No GPU has two streams with work: there is no pair that could overlap.",
         };
         empty_ui(ui, state, why);
         return;
@@ -45,14 +48,21 @@ pub fn streams_ui(ui: &mut Ui, state: &mut AppState, _actions: &mut Actions) {
 }
 
 fn request(ui: &Ui, doc: &mut Document) -> Option<Arc<Vec<StreamPair>>> {
-    let (analysis, range) = (doc.analysis.clone(), Scope::of(doc).range);
+    let scope = Scope::of(doc);
+    let analysis = doc.analysis.clone();
+    let gpu = scope.rank.map(|r| analysis.ranks()[r].gpu);
     let make = move || {
-        let mut pairs = analysis.stream_pairs(range);
+        let mut pairs = analysis.stream_pairs(scope.range);
+        if let Some(gpu) = gpu {
+            let trace = analysis.trace();
+            let own = gpu.map(|g| analysis.gpus()[g].device);
+            pairs.retain(|p| Some(trace.stream(p.first).device) == own);
+        }
         // Streams without work in the range say nothing.
         pairs.retain(|p| p.min_busy > 0);
         pairs
     };
-    doc.jobs.streams.request(range, make, waker(ui.ctx()));
+    doc.jobs.streams.request(scope, make, waker(ui.ctx()));
     doc.jobs.streams.last().cloned()
 }
 

@@ -11,7 +11,7 @@ use crate::app::document::Document;
 use crate::app::jobs::Latest;
 use crate::app::state::AppState;
 use crate::app::table::{Cell, Column, Table, TableState};
-use crate::time::{TimeRange, format_count, format_ns};
+use crate::time::{format_count, format_ns};
 
 /// Calls that are computed at once; the longest ones come first, and the caption says what was left out.
 const MAX_CALLS: usize = 20_000;
@@ -26,7 +26,7 @@ pub struct Calls {
 }
 
 /// Calls of a window.
-pub type Job = Latest<TimeRange, Calls>;
+pub type Job = Latest<Scope, Calls>;
 
 /// Draws the tab.
 pub fn syncs_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
@@ -56,10 +56,14 @@ pub fn syncs_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
 }
 
 fn request(ui: &Ui, doc: &mut Document) -> Option<Arc<Calls>> {
-    let (analysis, range) = (doc.analysis.clone(), Scope::of(doc).range);
+    let scope = Scope::of(doc);
+    let (analysis, rank) = (doc.analysis.clone(), scope.number(doc));
     let make = move || {
-        let mut calls = analysis.sync_calls(range);
+        let mut calls = analysis.sync_calls(scope.range);
         let spans = analysis.trace().spans();
+        if let Some(rank) = rank {
+            calls.retain(|&c| analysis.trace().lane(spans.lane(c)).rank == rank);
+        }
         calls.sort_by_key(|&c| (std::cmp::Reverse(spans.dur(c)), c));
         let left_out = calls.len().saturating_sub(MAX_CALLS);
         calls.truncate(MAX_CALLS);
@@ -68,7 +72,7 @@ fn request(ui: &Ui, doc: &mut Document) -> Option<Arc<Calls>> {
             left_out,
         }
     };
-    doc.jobs.syncs.request(range, make, waker(ui.ctx()));
+    doc.jobs.syncs.request(scope, make, waker(ui.ctx()));
     doc.jobs.syncs.last().cloned()
 }
 
@@ -80,8 +84,13 @@ fn summary(analysis: &Analysis, calls: &Calls) -> String {
     let absorbed: i64 = calls.rows.iter().map(|r| r.absorbed).sum();
     let bubble: i64 = calls.rows.iter().filter_map(|r| r.bubble).sum();
     let mut text = format!(
-        "{} calls absorbed {} of GPU time; afterwards the GPU stood idle for {}.",
+        "{} {} absorbed {} of GPU time; afterwards the GPU stood idle for {}.",
         format_count(calls.rows.len() as u64),
+        if calls.rows.len() == 1 {
+            "call"
+        } else {
+            "calls"
+        },
         format_ns(absorbed),
         format_ns(bubble)
     );

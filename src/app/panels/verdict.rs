@@ -57,6 +57,9 @@ pub fn verdict_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
                 issue_ui(ui, doc, issue, i == 0, &look, actions);
             }
             missing_ui(ui, doc, verdict, &look);
+            if doc.scope.is_none() {
+                others_ui(ui, doc, &verdicts, verdict.rank, &look, actions);
+            }
         });
 }
 
@@ -152,14 +155,50 @@ fn evidence_ui(
     });
 }
 
+/// The other ranks in a line each.
+fn others_ui(
+    ui: &mut Ui,
+    doc: &Document,
+    verdicts: &[Verdict],
+    shown: usize,
+    look: &Look,
+    actions: &mut Actions,
+) {
+    let others: Vec<&Verdict> = verdicts.iter().filter(|v| v.rank != shown).collect();
+    if others.is_empty() {
+        return;
+    }
+    ui.add_space(10.0);
+    ui.label(RichText::new("Other ranks").strong());
+    for verdict in others {
+        let number = doc.analysis.ranks()[verdict.rank].rank;
+        ui.horizontal(|ui| {
+            let show = ui.small_button(format!("Rank {number}"));
+            if show.on_hover_text("Show this rank alone").clicked() {
+                actions.push(Action::Scope(Some(verdict.rank)));
+            }
+            let text = verdict
+                .issues
+                .first()
+                .map_or("", |i| i.text.verdict.as_str());
+            let label = egui::Label::new(RichText::new(text).color(look.weak));
+            ui.add(label.truncate()).on_hover_text(text);
+        });
+    }
+}
+
 fn missing_ui(ui: &mut Ui, doc: &Document, verdict: &Verdict, look: &Look) {
-    if verdict.missing.is_empty() {
+    let tracer = doc.trace.sources().first().map(|s| s.tracer);
+    // What the verdict itself says is not said twice.
+    let said: Vec<&str> = verdict.issues.iter().map(|i| i.text.why.as_str()).collect();
+    let new = |m: &&crate::analysis::Missing| !said.contains(&m.text(tracer));
+    let missing: Vec<_> = verdict.missing.iter().filter(new).collect();
+    if missing.is_empty() {
         return;
     }
     ui.add_space(10.0);
     ui.label(RichText::new("Not recorded").strong());
-    let tracer = doc.trace.sources().first().map(|s| s.tracer);
-    for missing in &verdict.missing {
+    for missing in missing {
         ui.label(RichText::new(missing.text(tracer)).color(look.weak));
     }
 }

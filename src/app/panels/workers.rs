@@ -14,7 +14,7 @@ use crate::app::table::{Cell, Column, Table, TableState};
 use crate::time::format_ns;
 
 const NONE: &str = "No loading work is in this trace. torch.profiler records only the main process: open the DFTracer \
-    files of the same run beside it, or record with nsys. With 0 workers, loading spans lie in the training loop.";
+    files of the same run beside it, or record with nsys. With 0 workers there are none: the training loop loads.";
 
 /// Loading work of the ranks in scope: (rank, figures).
 pub type Job = Latest<Scope, Vec<(usize, WorkerFigures)>>;

@@ -14,7 +14,9 @@ const LISTED: usize = 20;
 
 /// CPU spans by name: their own time, the GPU time they launched, the GPU time that ran during them.
 pub fn names(out: &mut String, a: &Analysed) {
-    let mut rows = a.analysis.name_table(a.window);
+    let mut rows = a
+        .analysis
+        .name_table(a.window, a.rank.map(|r| a.analysis.ranks()[r].rank));
     // Steps have a table of their own, and usually a name each.
     rows.retain(|r| r.with_gpu > 0 && r.layer != LayerId::STEP);
     if rows.is_empty() {
