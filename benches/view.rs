@@ -1,7 +1,7 @@
 //! Frame cost of the timeline: 10 million spans on 64 lanes, 40 of them visible, 1,920 points wide.
 //!
-//! `cargo bench --profile ci --no-default-features --bench view`. Goal: at most 4 ms of processor time per layout at
-//! every zoom. Median of five batches of 40.
+//! `cargo bench --profile ci --no-default-features --features png --bench view`. Goal: at most 4 ms of processor time
+//! for layout, painting into shapes and tessellation of one frame, at every zoom. Median of five batches of 40.
 
 use std::io::Write;
 use std::sync::OnceLock;
@@ -11,7 +11,10 @@ use std::time::Instant;
 #[expect(dead_code, reason = "the benchmark makes a scene of its own")]
 mod timeline;
 
+use egui::epaint::{ClippedPrimitive, ClippedShape, Primitive};
+use egui::{Context, LayerId, Painter, Pos2, RawInput, Vec2};
 use stallscope::model::{LaneId, Role};
+use stallscope::paint::paint;
 use stallscope::time::TimeRange;
 use stallscope::view::{
     DrawList, LayoutInput, Lod, Metrics, Options, OverviewInput, Scroll, Size, Theme, Viewport,
@@ -161,8 +164,34 @@ fn cpu_ns() -> u64 {
     first.unwrap_or(0)
 }
 
+/// Paints one frame as the window does.
+fn shapes(context: &Context, list: &DrawList) -> Vec<ClippedShape> {
+    let size = Vec2::new(list.size.width, list.size.height);
+    let screen = egui::Rect::from_min_size(Pos2::ZERO, size);
+    let input = RawInput {
+        screen_rect: Some(screen),
+        max_texture_side: Some(4_096),
+        ..RawInput::default()
+    };
+    let mut output = context.run_ui(input, |ui| {
+        let painter = Painter::new(ui.ctx().clone(), LayerId::background(), screen);
+        paint(list, &painter, Pos2::ZERO);
+    });
+    output.textures_delta.clear();
+    std::mem::take(&mut output.shapes)
+}
+
+fn vertices(primitives: &[ClippedPrimitive]) -> usize {
+    let of = |p: &ClippedPrimitive| match &p.primitive {
+        Primitive::Mesh(mesh) => mesh.vertices.len(),
+        Primitive::Callback(_) => 0,
+    };
+    primitives.iter().map(of).sum()
+}
+
 fn main() {
     let scene = scene();
+    let context = Context::default();
     for zoom in [
         1.0,
         3.0,
@@ -175,12 +204,34 @@ fn main() {
         1_000_000.0,
     ] {
         let list = draw(scene, zoom);
-        report(
-            &format!("layout at zoom {zoom}: {} marks", list.marks.len()),
-            || {
-                std::hint::black_box(draw(scene, zoom));
-            },
+        // The first frames fill the font atlas and the store of laid out texts.
+        for _ in 0..3 {
+            let _ = shapes(&context, &list);
+        }
+        let painted = shapes(&context, &list);
+        let done = context.tessellate(painted.clone(), 1.0);
+        let _ = writeln!(
+            std::io::stderr(),
+            "zoom {zoom}: {} marks, {} texts, {} shapes, {} vertices in {} meshes",
+            list.marks.len(),
+            list.texts().count(),
+            painted.len(),
+            vertices(&done),
+            done.len(),
         );
+        let stages = [
+            report("layout", || {
+                std::hint::black_box(draw(scene, zoom));
+            }),
+            report("paint", || {
+                std::hint::black_box(shapes(&context, &list));
+            }),
+            report("tessellate", || {
+                std::hint::black_box(context.tessellate(painted.clone(), 1.0));
+            }),
+        ];
+        let sum: f64 = stages.iter().sum();
+        let _ = writeln!(std::io::stderr(), "  together   {sum:.2} ms");
     }
     let view = Viewport::new(scene.trace.extent(), 1_000.0);
     let lod = scene.rows.tree().lod();
@@ -198,7 +249,7 @@ fn main() {
 }
 
 /// The clock above moves in scheduler ticks of some milliseconds: batches make it precise.
-fn report(what: &str, mut run: impl FnMut()) {
+fn report(what: &str, mut run: impl FnMut()) -> f64 {
     const BATCH: u32 = 40;
     let mut times: Vec<f64> = (0..5)
         .map(|_| {
@@ -210,9 +261,10 @@ fn report(what: &str, mut run: impl FnMut()) {
     times.sort_by(f64::total_cmp);
     let _ = writeln!(
         std::io::stderr(),
-        "{what}: {:.2} ms median, {:.2} least, {:.2} most (processor time)",
+        "  {what:<10} {:.2} ms median, {:.2} least, {:.2} most (processor time)",
         times[2],
         times[0],
         times[4]
     );
+    times[2]
 }
