@@ -201,6 +201,12 @@ fn draw(ctx: &mut Ctx<'_>, mark: &Mark, run: &Run, place: Place, out: &mut Layer
         _ if place.recorder => ctx.style(LayerClass::Container, false),
         class => ctx.style(class, place.gpu),
     };
+    if summary {
+        // A hint of what is inside, less loud than what shows for itself.
+        look.fill = look.fill.percent(65).over(theme.lane);
+        look.border = None;
+        look.edge = None;
+    }
     if run.count > 1 {
         ctx.list.stats.merged_runs += 1;
         ctx.list.stats.merged_spans += u64::from(run.count);
