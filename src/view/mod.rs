@@ -29,7 +29,7 @@ pub use lod::{
     HighlightRow, Highlights, Intervals, Leaf, Lod, Part, Piece, RankTrees, SubRow, Tree, WaitRow,
 };
 pub use rows::{
-    GROUP_GAP, LANE_GAP, MAX_OPEN_FRAMES, MAX_OPEN_WORKERS, Node, NodeId, NodeKind, QUIET_SHARE,
+    GROUP_GAP, HEADER_HEIGHT, LANE_GAP, MAX_OPEN_FRAMES, MAX_OPEN_WORKERS, Node, NodeId, NodeKind, QUIET_SHARE,
     ROW_HEIGHT, Row, RowKind, RowState, RowTree, Rows, SUMMARY_HEIGHT,
 };
 pub use theme::{Swatch, Theme};

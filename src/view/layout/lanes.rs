@@ -13,6 +13,9 @@ use crate::view::rows::{Row, RowKind};
 /// Space between a row's edges and its bars, points.
 pub(super) const BAR_INSET: f32 = 1.0;
 
+/// The same in the row of a collapsed group, points: a strip, less loud than a lane.
+const SUMMARY_INSET: f32 = 3.0;
+
 /// Rows that scroll together.
 pub(super) struct Strip<'a> {
     pub rows: &'a [Row],
@@ -72,7 +75,12 @@ pub(super) fn strip(ctx: &mut Ctx<'_>, strip: &Strip<'_>) {
         };
         match row.kind {
             RowKind::Header => {}
-            RowKind::Summary => summary(ctx, row, place, &mut out),
+            RowKind::Summary => {
+                let mut place = place;
+                place.bar.y0 += SUMMARY_INSET - BAR_INSET;
+                place.bar.y1 -= SUMMARY_INSET - BAR_INSET;
+                summary(ctx, row, place, &mut out);
+            }
             RowKind::Lane { leaf, sub } => lane_row(ctx, (leaf, sub), place, &mut out),
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::state::RowState;
 use super::tree::{NodeId, NodeKind, RowTree};
-use super::{GROUP_GAP, LANE_GAP, ROW_HEIGHT, SUMMARY_HEIGHT};
+use super::{GROUP_GAP, HEADER_HEIGHT, LANE_GAP, ROW_HEIGHT, SUMMARY_HEIGHT};
 use crate::model::{SpanId, Trace};
 
 /// One row.
@@ -229,7 +229,9 @@ impl Pass<'_> {
             return;
         }
         let mark = (self.out.len(), self.y);
-        self.push(id, RowKind::Header, ROW_HEIGHT, GROUP_GAP);
+        let below_header = self.out.last().map(|r| r.kind) == Some(RowKind::Header);
+        let gap = if below_header { 0.0 } else { GROUP_GAP };
+        self.push(id, RowKind::Header, HEADER_HEIGHT, gap);
         let before = self.out.len();
         for &child in &node.children {
             self.node(child, shown, matched);

@@ -10,13 +10,15 @@ pub use flatten::{Row, RowKind, Rows};
 pub use state::RowState;
 pub use tree::{Node, NodeId, NodeKind, RowTree};
 
-/// Height of a row of spans and of an open group's header, points.
+/// Height of a row of spans, points.
 pub const ROW_HEIGHT: f32 = 18.0;
+/// Height of an open group's header, points: nothing is drawn beside it, so it takes what its name needs.
+pub const HEADER_HEIGHT: f32 = 16.0;
 /// Height of a collapsed group with its summary, points.
 pub const SUMMARY_HEIGHT: f32 = 14.0;
 /// Space above each lane, points.
 pub const LANE_GAP: f32 = 3.0;
-/// Space above each group, points.
+/// Space above each group, points; none where the header of the group around it is right above.
 pub const GROUP_GAP: f32 = 5.0;
 /// Groups of workers with more members start collapsed.
 pub const MAX_OPEN_WORKERS: usize = 8;
