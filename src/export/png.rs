@@ -12,7 +12,7 @@ use crate::model::Trace;
 use crate::paint::{color, paint};
 use crate::time::{TimeRange, Unit, format_ns};
 use crate::view::{
-    DrawList, LEGEND, LayoutInput, Metrics, Options, RowKind, RowState, Rows, Scroll, Size, TITLE,
+    DrawList, LEGEND, LayoutInput, Metrics, Options, RowState, Rows, Scroll, Size, TITLE,
     Theme, Viewport, areas, layout, legend, title,
 };
 
@@ -303,7 +303,7 @@ impl Plan {
             let end = self.height - top;
             self.size.lanes_shown = rows
                 .iter()
-                .filter(|r| matches!(r.kind, RowKind::Summary | RowKind::Lane { sub: 0, .. }))
+                .filter(|r| self.rows.starts_lane(r))
                 .filter(|r| r.y + r.height <= end)
                 .count();
         }

@@ -2,7 +2,7 @@
 
 use super::ctx::Ctx;
 use super::runs::{MIN_PRIORITY_WIDTH, OWN_WIDTH, Run, Runs};
-use super::{labels, style, tails, waits};
+use super::{counters, instants, labels, style, tails, waits};
 use crate::analysis::LayerClass;
 use crate::model::{LaneKind, SpanId};
 use crate::view::draw::{Item, Mark, MarkKind, SectionKind, Target};
@@ -82,6 +82,8 @@ pub(super) fn strip(ctx: &mut Ctx<'_>, strip: &Strip<'_>) {
                 summary(ctx, row, place, &mut out);
             }
             RowKind::Lane { leaf, sub } => lane_row(ctx, (leaf, sub), place, &mut out),
+            RowKind::Counter(i) => counters::row(ctx, i, place, &mut out),
+            RowKind::Instants(i) => instants::row(ctx, i, place, &mut out),
         }
     }
     let texts = labels::choose(ctx, std::mem::take(&mut out.labels));
