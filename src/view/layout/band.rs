@@ -150,7 +150,9 @@ fn busy(ctx: &Ctx<'_>, gpu: usize, bar: Rect, low: bool, out: &mut Vec<Item>) {
         return;
     }
     let y = (bar.y0 + bar.y1) / 2.0;
-    for block in blocks(&runs) {
+    let (left, scale) = (f64::from(ctx.x0), 1.0 / f64::from(ctx.pixel()));
+    let pixel = |x: f64| ((x + left) * scale).round();
+    for block in blocks(&runs, &pixel) {
         let (x0, x1) = (
             ctx.clip_x(block.solid.0).max(ctx.x0),
             ctx.clip_x(block.solid.1).min(ctx.x1()),
@@ -202,8 +204,9 @@ impl Block {
         }
     }
 
-    fn absorb(&mut self, run: &Run) {
-        if run.x0 - self.last.1 < GAP {
+    /// `pixel`: the physical pixel at which an edge is drawn.
+    fn absorb(&mut self, run: &Run, pixel: &impl Fn(f64) -> f64) {
+        if pixel(run.x0) <= pixel(self.last.1) {
             self.last.1 = self.last.1.max(run.x1);
         } else {
             self.last = (run.x0, run.x1);
@@ -215,11 +218,8 @@ impl Block {
     }
 }
 
-/// From this width a gap between runs can be seen, points.
-const GAP: f64 = 0.25;
-
 /// Runs closer than two points, taken together for one label; dense ones only, since the label lies on them.
-fn blocks(runs: &[Run]) -> Vec<Block> {
+fn blocks(runs: &[Run], pixel: &impl Fn(f64) -> f64) -> Vec<Block> {
     let mut out: Vec<Block> = Vec::new();
     for run in runs {
         match out.last_mut() {
@@ -227,7 +227,7 @@ fn blocks(runs: &[Run]) -> Vec<Block> {
                 if run.x0 - last.run.x1 < 2.0
                     && (run.height() >= 0.75) == (last.run.height() >= 0.75) =>
             {
-                last.absorb(run);
+                last.absorb(run, pixel);
             }
             _ => out.push(Block::new(*run)),
         }
