@@ -273,11 +273,17 @@ fn span(ctx: &Ctx<'_>, mark: &Mark, look: &style::Style, out: &mut Layers) {
     let px = ctx.pixel();
     // Two borders of a narrow span would be all of it.
     let wide = rect.width() >= BORDER_FROM;
-    if ctx.input.trace.is_unfinished(mark.first) {
-        let to = look.fill.percent(8);
-        out.spans.push(fade_out(ctx, rect, look.fill, to));
+    // Where the window cuts it, it goes on.
+    let fades = ctx.input.trace.is_unfinished(mark.first) && rect.x1 <= ctx.x1() + 1.0;
+    if fades {
+        let from = (rect.x1 - FADE).max(rect.x0);
+        out.spans.push(Item::Fade {
+            rect: Rect { x0: from, ..rect },
+            from: look.fill,
+            to: look.fill.percent(8),
+        });
         out.spans.push(Item::Rect {
-            rect: Rect::new(rect.x0, rect.y0, (rect.x1 - FADE).max(rect.x0), rect.y1),
+            rect: Rect { x1: from, ..rect },
             fill: look.fill,
         });
     } else {
@@ -291,6 +297,10 @@ fn span(ctx: &Ctx<'_>, mark: &Mark, look: &style::Style, out: &mut Layers) {
             rect,
             color: look.label.percent(60),
         });
+    }
+    // A border would end what has no end.
+    if fades {
+        return;
     }
     if let Some(color) = look.border
         && wide
@@ -314,14 +324,6 @@ fn span(ctx: &Ctx<'_>, mark: &Mark, look: &style::Style, out: &mut Layers) {
 const BORDER_FROM: f32 = 6.0;
 /// Width of the fading end of an unfinished span, points.
 const FADE: f32 = 24.0;
-
-fn fade_out(_ctx: &Ctx<'_>, rect: Rect, from: crate::view::Rgba, to: crate::view::Rgba) -> Item {
-    Item::Fade {
-        rect: Rect::new((rect.x1 - FADE).max(rect.x0), rect.y0, rect.x1, rect.y1),
-        from,
-        to,
-    }
-}
 
 /// Rule L6: search hits, linked operations, the selected span and spans of the hovered name.
 fn chosen(ctx: &mut Ctx<'_>, at: (u32, u16), place: Place, out: &mut Layers) {
