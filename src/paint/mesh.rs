@@ -120,16 +120,14 @@ impl Batch {
             corner(x0, y1, left),
             corner(x1, y1, right),
         ]);
-        self.mesh
-            .indices
-            .extend_from_slice(&[
-                first,
-                first + 1,
-                first + 2,
-                first + 2,
-                first + 1,
-                first + 3,
-            ]);
+        self.mesh.indices.extend_from_slice(&[
+            first,
+            first + 1,
+            first + 2,
+            first + 2,
+            first + 1,
+            first + 3,
+        ]);
     }
 
     fn vertex(&mut self, x: f32, y: f32, color: Color32) {
