@@ -28,7 +28,10 @@ pub(super) fn row(ctx: &mut Ctx<'_>, index: u32, place: Place, out: &mut Layers)
     let mut lines = Vec::with_capacity(columns.len());
     for column in &columns {
         let (x0, x1) = (x(column.first), x(column.end));
-        let (top, bottom) = (scale.y(column.values.greatest), scale.y(column.values.least));
+        let (top, bottom) = (
+            scale.y(column.values.greatest),
+            scale.y(column.values.least),
+        );
         // A line is a pixel thick, and inside the lane also at its ends.
         let top = top.min(place.bar.y1 - px);
         let bottom = bottom.max(top + px);

@@ -64,7 +64,12 @@ fn draw(ctx: &Ctx<'_>, (x0, x1): (f32, f32), count: u32, bar: Rect, out: &mut La
         // The head is made of lines: it stays sharp and costs no shape of its own.
         for (half, y) in [(2.5, 0.0), (1.5, 1.0)] {
             out.spans.push(Item::Rect {
-                rect: Rect::new(x0 + 0.5 - half, bar.y0 + y, x0 + 0.5 + half, bar.y0 + y + 1.0),
+                rect: Rect::new(
+                    x0 + 0.5 - half,
+                    bar.y0 + y,
+                    x0 + 0.5 + half,
+                    bar.y0 + y + 1.0,
+                ),
                 fill: color,
             });
         }

@@ -191,9 +191,7 @@ fn raw(values: &[f64]) -> Option<Extremes> {
 }
 
 fn joined(entries: &[Option<Extremes>]) -> Option<Extremes> {
-    entries
-        .iter()
-        .fold(None, |all, &e| Extremes::join(all, e))
+    entries.iter().fold(None, |all, &e| Extremes::join(all, e))
 }
 
 /// The instants of one lane, or those that are on none.

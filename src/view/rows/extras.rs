@@ -12,7 +12,10 @@ pub(super) fn add(trace: &Trace, tree: &mut RowTree) {
     let mut groups: BTreeMap<Option<NodeId>, Vec<u32>> = BTreeMap::new();
     for (i, counter) in (0_u32..).zip(trace.counters()) {
         if !counter.times.is_empty() {
-            groups.entry(home(trace, tree, counter)).or_default().push(i);
+            groups
+                .entry(home(trace, tree, counter))
+                .or_default()
+                .push(i);
         }
     }
     for (parent, counters) in groups {

@@ -152,10 +152,7 @@ impl Rows {
     /// Lanes that show, collapsed groups counted as one.
     #[must_use]
     pub fn lane_count(&self) -> usize {
-        self.rows
-            .iter()
-            .filter(|r| self.starts_lane(r))
-            .count()
+        self.rows.iter().filter(|r| self.starts_lane(r)).count()
     }
 
     /// Whether a row is the first one of a lane, or a collapsed group.
