@@ -1,11 +1,12 @@
-//! Frame cost of the timeline: 10 million spans on 64 lanes, 40 of them visible, 1,920 points wide.
+//! Frame cost of the timeline: 10 million spans on 64 lanes, 40 of them visible, counters and instants, 1,920 points
+//! wide.
 //!
 //! `cargo bench --profile ci --no-default-features --features png --bench view`. Goal: at most 4 ms of processor time
 //! for layout, painting into shapes and tessellation of one frame, at every zoom. Median of five batches of 40.
 
 use std::io::Write;
 use std::sync::OnceLock;
-use std::time::Instant;
+use std::time::Instant as Clock;
 
 #[path = "../tests/common/timeline.rs"]
 #[expect(dead_code, reason = "the benchmark makes a scene of its own")]
@@ -13,7 +14,7 @@ mod timeline;
 
 use egui::epaint::{ClippedPrimitive, ClippedShape, Primitive};
 use egui::{Context, LayerId, Painter, Pos2, RawInput, Vec2};
-use stallscope::model::{LaneId, Role};
+use stallscope::model::{ArgsRef, Counter, Instant, LaneId, Role};
 use stallscope::paint::paint;
 use stallscope::time::TimeRange;
 use stallscope::view::{
@@ -94,10 +95,11 @@ fn scene() -> &'static Scene {
                 t += len;
             }
         }
+        samples(&mut m, cpu[0], &mut random);
         let scene = Scene::new(m.b);
         let n = scene.trace.spans().len();
         let lod = scene.rows.tree().lod();
-        let begin = Instant::now();
+        let begin = Clock::now();
         let again = Lod::build(&scene.trace, &scene.analysis);
         let _ = writeln!(
             std::io::stderr(),
@@ -109,6 +111,35 @@ fn scene() -> &'static Scene {
         drop(again);
         scene
     })
+}
+
+/// Four counters of the GPU with a million samples each, and a million instants on the main thread.
+fn samples(m: &mut Maker, main: LaneId, random: &mut Random) {
+    const EACH: i64 = 1_000_000;
+    for series in ["SMs active", "DRAM read", "DRAM write", "PCIe"] {
+        let times: Vec<i64> = (0..EACH).map(|i| i * 15_000).collect();
+        let values = (0..EACH).map(|_| random.below(100) as f64).collect();
+        m.b.add_counter(Counter {
+            source: m.source,
+            name: "GPU metrics, GPU 0".to_owned(),
+            series: series.to_owned(),
+            times,
+            values,
+            ..Counter::default()
+        });
+    }
+    let name = m.b.intern("[memory]");
+    let mut time = 0;
+    for _ in 0..EACH {
+        time += random.below(30_000);
+        m.b.add_instant(Instant {
+            time,
+            lane: Some(main),
+            source: m.source,
+            name,
+            args: ArgsRef::NONE,
+        });
+    }
 }
 
 /// The height at which 40 lanes show.

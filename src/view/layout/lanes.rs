@@ -274,11 +274,17 @@ fn span(ctx: &Ctx<'_>, mark: &Mark, look: &style::Style, out: &mut Layers) {
     // Two borders of a narrow span would be all of it.
     let wide = rect.width() >= BORDER_FROM;
     // Where the window cuts it, it goes on.
-    let fades = ctx.input.trace.is_unfinished(mark.first) && rect.x1 <= ctx.x1() + 1.0;
+    let trace = ctx.input.trace;
+    let fades = trace.is_unfinished(mark.first) && trace.spans().end(mark.first) <= ctx.window.end;
     if fades {
-        let from = (rect.x1 - FADE).max(rect.x0);
+        let end = rect.x1.min(ctx.x1());
+        let from = (end - FADE).max(rect.x0);
         out.spans.push(Item::Fade {
-            rect: Rect { x0: from, ..rect },
+            rect: Rect {
+                x0: from,
+                x1: end,
+                ..rect
+            },
             from: look.fill,
             to: look.fill.percent(8),
         });

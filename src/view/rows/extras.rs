@@ -43,7 +43,10 @@ pub(super) fn add(trace: &Trace, tree: &mut RowTree) {
     let lod = tree.lod().clone();
     for (i, row) in (0_u32..).zip(lod.instants()) {
         let shows = row.lane.is_some_and(|l| lod.leaves_of(l).len() > 0);
-        if shows {
+        // Profilers mark the end of their record after the last span: out of view for ever.
+        let extent = trace.extent();
+        let first = row.before(trace, 0, extent.start);
+        if shows || row.before(trace, first, extent.end) == 0 {
             continue;
         }
         let (key, title, parent) = match row.lane.map(|l| trace.lane(l)) {
