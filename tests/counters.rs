@@ -253,7 +253,7 @@ proptest! {
 
     #[test]
     fn every_pixel_shows_the_least_and_the_greatest_value(
-        samples in samples(), at in 0.0_f32..1.0, zoom in 1.0_f64..5_000.0, width in 60.0_f32..900.0,
+        samples in samples(), at in 0.0_f32..1.0, zoom in 1.0_f64..5_000.0, width in 80.0_f32..900.0,
     ) {
         let width = width.round();
         let (mut m, process, _) = base(5);

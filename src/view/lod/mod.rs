@@ -106,11 +106,7 @@ impl Lod {
                 .collect(),
             waits: Vec::new(),
             tail_reach: tail_reach(trace, analysis),
-            counters: trace
-                .counters()
-                .par_iter()
-                .map(|c| CounterTree::new(&c.values))
-                .collect(),
+            counters: trace.counters().par_iter().map(CounterTree::new).collect(),
             instants: InstantRow::all(trace),
         };
         this.waits = this.wait_rows(trace, analysis);

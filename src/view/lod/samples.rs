@@ -21,32 +21,61 @@ pub struct Extremes {
 }
 
 impl Extremes {
+    /// Of no value at all.
+    const NONE: Self = Self {
+        least: f64::INFINITY,
+        greatest: f64::NEG_INFINITY,
+    };
+
     /// Of one value; `None` for what is no number.
     #[must_use]
     pub fn of(value: f64) -> Option<Self> {
-        value.is_finite().then_some(Self {
-            least: value,
-            greatest: value,
-        })
+        raw(&[value]).some()
     }
 
     /// Of two sets of values.
     #[must_use]
     pub fn join(a: Option<Self>, b: Option<Self>) -> Option<Self> {
-        match (a, b) {
-            (Some(a), Some(b)) => Some(Self {
-                least: a.least.min(b.least),
-                greatest: a.greatest.max(b.greatest),
-            }),
-            (a, b) => a.or(b),
-        }
+        a.unwrap_or(Self::NONE).with(b.unwrap_or(Self::NONE)).some()
+    }
+
+    fn some(self) -> Option<Self> {
+        (self.least <= self.greatest).then_some(self)
+    }
+
+    #[inline]
+    fn with(self, other: Self) -> Self {
+        let least = if other.least < self.least {
+            other.least
+        } else {
+            self.least
+        };
+        let greatest = if other.greatest > self.greatest {
+            other.greatest
+        } else {
+            self.greatest
+        };
+        Self { least, greatest }
     }
 }
 
-/// Least and greatest values of a counter, 16 samples per entry, then factor 8: little more than a byte per sample.
+/// Least and greatest values of a counter, 16 samples per entry, then factor 8, and when each 16 begin: less than two
+/// bytes per sample.
 #[derive(Clone, Debug, Default)]
 pub struct CounterTree {
-    levels: Vec<Vec<Option<Extremes>>>,
+    starts: Vec<i64>,
+    levels: Vec<Vec<Extremes>>,
+}
+
+/// Where a column begins and the one before it ends: positions of samples.
+#[derive(Clone, Copy)]
+struct Cut {
+    /// The column before takes samples up to here.
+    end: usize,
+    /// The column after takes samples from here on.
+    start: usize,
+    /// The sample before `start` holds into the column after.
+    holds: bool,
 }
 
 /// A stretch of equal columns of a counter.
@@ -61,60 +90,93 @@ pub struct Columns {
 }
 
 impl CounterTree {
-    /// Over the values of a counter.
+    /// Over the samples of a counter.
     #[must_use]
-    pub fn new(values: &[f64]) -> Self {
-        let mut levels: Vec<Vec<Option<Extremes>>> = Vec::new();
+    pub fn new(counter: &Counter) -> Self {
+        let values = &counter.values;
+        let mut levels: Vec<Vec<Extremes>> = Vec::new();
+        let mut starts = Vec::new();
         if values.len() > 2 * BLOCK {
             levels.push(values.chunks(BLOCK).map(raw).collect());
+            starts = counter.times.iter().copied().step_by(BLOCK).collect();
         }
         while let Some(below) = levels.last().filter(|l| l.len() > 2 * FACTOR) {
             levels.push(below.chunks(FACTOR).map(joined).collect());
         }
-        Self { levels }
+        Self { starts, levels }
     }
 
     /// Least and greatest of `values[range]`; the values must be those that the tree was built over.
     #[must_use]
     pub fn extremes(&self, values: &[f64], range: Range<usize>) -> Option<Extremes> {
+        self.within(values, range).some()
+    }
+
+    fn within(&self, values: &[f64], range: Range<usize>) -> Extremes {
         let (mut a, mut b) = (range.start, range.end.min(values.len()));
         if a >= b {
-            return None;
+            return Extremes::NONE;
         }
         if self.levels.is_empty() || b - a < 2 * BLOCK {
             return raw(&values[a..b]);
         }
         let mut out = raw(&values[a..a.next_multiple_of(BLOCK)]);
-        out = Extremes::join(out, raw(&values[b / BLOCK * BLOCK..b]));
+        out = out.with(raw(&values[b / BLOCK * BLOCK..b]));
         (a, b) = (a.div_ceil(BLOCK), b / BLOCK);
         for (i, level) in self.levels.iter().enumerate() {
             if i + 1 == self.levels.len() || b - a < 2 * FACTOR {
-                return Extremes::join(out, joined(&level[a..b]));
+                return out.with(joined(&level[a..b]));
             }
-            out = Extremes::join(out, joined(&level[a..a.next_multiple_of(FACTOR)]));
-            out = Extremes::join(out, joined(&level[b / FACTOR * FACTOR..b]));
+            out = out.with(joined(&level[a..a.next_multiple_of(FACTOR)]));
+            out = out.with(joined(&level[b / FACTOR * FACTOR..b]));
             (a, b) = (a.div_ceil(FACTOR), b / FACTOR);
         }
         out
     }
 
-    /// The values of a counter between each two neighbouring `edges` (ascending times, ns): those of the samples there
-    /// and the one that holds from before. Equal neighbours are one; columns before the first sample are left out.
+    /// The values of a counter between each two neighbouring `edges` (evenly spaced ascending times, ns): those of the
+    /// samples there and the one that holds from before. None is ever missing. Where a column has very many samples,
+    /// it may have those of the next or the last quarter of a column as well, so that a frame need not look at single
+    /// samples. Equal neighbours are one; columns before the first sample are left out.
     #[must_use]
     pub fn columns(&self, counter: &Counter, edges: &[i64]) -> Vec<Columns> {
         let mut out: Vec<Columns> = Vec::new();
+        let (Some(&first), Some(&last)) = (edges.first(), edges.last()) else {
+            return out;
+        };
         let times = &counter.times;
-        let mut from = edges.first().map_or(0, |&t| before(times, t));
-        for (i, edge) in edges.windows(2).enumerate() {
-            let to = from + before(&times[from..], edge[1]);
-            let mut values = self.extremes(&counter.values, from..to);
-            // A sample on the very edge is the value from there on: nothing holds from before.
-            let on_edge = to > from && times[from] == edge[0];
-            if !on_edge && let Some(held) = from.checked_sub(1) {
-                values = Extremes::join(values, Extremes::of(counter.values[held]));
+        let inside = before(times, last) - before(times, first);
+        let dense = !self.starts.is_empty() && inside >= 4 * BLOCK * edges.len();
+        let quarter = (last - first) / (4 * edges.len().max(2) as i64 - 4);
+        let mut near = if dense {
+            before(&self.starts, first)
+        } else {
+            before(times, first)
+        };
+        let mut cut = |edge: i64| {
+            if dense {
+                near = gallop(&self.starts, near, edge);
+                self.cut(times, near, (edge, quarter))
+            } else {
+                near = gallop(times, near, edge);
+                Cut {
+                    end: near,
+                    start: near,
+                    holds: times.get(near) != Some(&edge),
+                }
+            }
+        };
+        let mut from = cut(first);
+        for (i, &edge) in edges[1..].iter().enumerate() {
+            let to = cut(edge);
+            let mut values = self.within(&counter.values, from.start..to.end);
+            if from.holds
+                && let Some(held) = from.start.checked_sub(1)
+            {
+                values = values.with(raw(&counter.values[held..=held]));
             }
             from = to;
-            let Some(values) = values else {
+            let Some(values) = values.some() else {
                 continue;
             };
             match out.last_mut() {
@@ -129,9 +191,39 @@ impl CounterTree {
         out
     }
 
+    /// At an edge before which `blocks` blocks begin: the last of them belongs to both sides where it is short, and is
+    /// looked into where it is not.
+    fn cut(&self, times: &[i64], blocks: usize, (edge, most): (i64, i64)) -> Cut {
+        let Some(last) = blocks.checked_sub(1) else {
+            return Cut {
+                end: 0,
+                start: 0,
+                holds: false,
+            };
+        };
+        let (a, b) = (last * BLOCK, (blocks * BLOCK).min(times.len()));
+        let short = self
+            .starts
+            .get(blocks)
+            .is_some_and(|&next| next - self.starts[last] <= most);
+        if short {
+            return Cut {
+                end: b,
+                start: a,
+                holds: false,
+            };
+        }
+        let at = a + before(&times[a..b], edge);
+        Cut {
+            end: at,
+            start: at,
+            holds: times.get(at) != Some(&edge),
+        }
+    }
+
     pub(super) fn heap_bytes(&self) -> usize {
         let entries: usize = self.levels.iter().map(Vec::capacity).sum();
-        entries * size_of::<Option<Extremes>>()
+        entries * size_of::<Extremes>() + self.starts.capacity() * 8
     }
 }
 
@@ -184,14 +276,28 @@ fn before(times: &[i64], t: i64) -> usize {
     times.partition_point(|&time| time < t)
 }
 
-fn raw(values: &[f64]) -> Option<Extremes> {
-    values
-        .iter()
-        .fold(None, |all, &v| Extremes::join(all, Extremes::of(v)))
+/// The same, from a position on at which the answer is not far.
+fn gallop(times: &[i64], from: usize, t: i64) -> usize {
+    let rest = &times[from..];
+    let mut reach = 4;
+    while reach < rest.len() && rest[reach] < t {
+        reach *= 4;
+    }
+    from + before(&rest[..reach.min(rest.len())], t)
 }
 
-fn joined(entries: &[Option<Extremes>]) -> Option<Extremes> {
-    entries.iter().fold(None, |all, &e| Extremes::join(all, e))
+fn raw(values: &[f64]) -> Extremes {
+    let finite = values.iter().filter(|v| v.is_finite());
+    finite.fold(Extremes::NONE, |all, &v| {
+        all.with(Extremes {
+            least: v,
+            greatest: v,
+        })
+    })
+}
+
+fn joined(entries: &[Extremes]) -> Extremes {
+    entries.iter().fold(Extremes::NONE, |all, &e| all.with(e))
 }
 
 /// The instants of one lane, or those that are on none.
@@ -229,7 +335,13 @@ impl InstantRow {
     /// Number of instants from position `from` on that come before `t`.
     #[must_use]
     pub fn before(&self, trace: &Trace, from: usize, t: i64) -> usize {
-        self.ids[from..].partition_point(|&i| trace.instants()[i as usize].time < t)
+        let is_before = |i: &u32| trace.instants()[*i as usize].time < t;
+        let rest = &self.ids[from..];
+        let mut reach = 4;
+        while reach < rest.len() && is_before(&rest[reach]) {
+            reach *= 4;
+        }
+        rest[..reach.min(rest.len())].partition_point(is_before)
     }
 }
 
@@ -266,9 +378,14 @@ mod tests {
             values in proptest::collection::vec(value(), 0..3_000),
             a in 0_usize..3_000, len in 0_usize..3_000,
         ) {
-            let tree = CounterTree::new(&values);
+            let counter = Counter {
+                times: (0..values.len() as i64).collect(),
+                values: values.clone(),
+                ..Counter::default()
+            };
+            let tree = CounterTree::new(&counter);
             let end = (a + len).min(values.len());
-            let brute = values.get(a..end).and_then(raw);
+            let brute = values.get(a..end).and_then(|v| raw(v).some());
             prop_assert_eq!(tree.extremes(&values, a..a + len), brute);
             prop_assert!(tree.heap_bytes() <= values.len() * 2);
         }
@@ -286,7 +403,7 @@ mod tests {
                 counter.values.push(value);
             }
             let edges: Vec<i64> = (0..=n as i64).map(|i| start + i * width).collect();
-            let tree = CounterTree::new(&counter.values);
+            let tree = CounterTree::new(&counter);
             let columns = tree.columns(&counter, &edges);
             for i in 0..n {
                 // Every nanosecond of the column, one by one.
@@ -309,6 +426,42 @@ mod tests {
             }
             for pair in columns.windows(2) {
                 prop_assert!(pair[0].end <= pair[1].first);
+            }
+        }
+
+        #[test]
+        fn dense_columns_hold_every_value_and_none_from_far(
+            bursts in proptest::collection::vec((0_i64..60_000, 1_usize..900), 1..60),
+            start in -500_i64..20_000, n in 1_usize..12, seed in 0_u64..1_000,
+        ) {
+            let mut counter = Counter::default();
+            let (mut t, mut value) = (0, seed);
+            for (gap, samples) in bursts {
+                t += gap;
+                for _ in 0..samples {
+                    value = value.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695);
+                    t += 1 + (value >> 62) as i64;
+                    counter.times.push(t);
+                    counter.values.push((value >> 40) as f64);
+                }
+            }
+            let width = ((t - start) / n as i64).max(4);
+            let edges: Vec<i64> = (0..=n as i64).map(|i| start + i * width).collect();
+            let tree = CounterTree::new(&counter);
+            let columns = tree.columns(&counter, &edges);
+            let brute = |a: i64, b: i64| {
+                let held = value_at(&counter, a).and_then(Extremes::of);
+                let inside = before(&counter.times, a)..before(&counter.times, b);
+                Extremes::join(held, raw(&counter.values[inside]).some())
+            };
+            for i in 0..n {
+                let inside = |c: &&Columns| c.first <= i && i < c.end;
+                let got = columns.iter().find(inside).map(|c| c.values);
+                let least = brute(edges[i], edges[i + 1]);
+                prop_assert_eq!(Extremes::join(got, least), got, "column {} misses a value", i);
+                let quarter = width / 4 + 1;
+                let most = brute(edges[i] - quarter, edges[i + 1] + quarter);
+                prop_assert_eq!(Extremes::join(got, most), most, "column {} has one from far", i);
             }
         }
     }
