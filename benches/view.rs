@@ -1,17 +1,21 @@
-//! Frame cost of the timeline: 10 million spans on 64 lanes, 40 of them visible, 1,920 points wide.
+//! Frame cost of the timeline: 10 million spans on 64 lanes, 40 of them visible, counters and instants, 1,920 points
+//! wide.
 //!
-//! `cargo bench --profile ci --no-default-features --bench view`. Goal: at most 4 ms of processor time per layout at
-//! every zoom. Median of five batches of 40.
+//! `cargo bench --profile ci --no-default-features --features png --bench view`. Goal: at most 4 ms of processor time
+//! for layout, painting into shapes and tessellation of one frame, at every zoom. Median of five batches of 40.
 
 use std::io::Write;
 use std::sync::OnceLock;
-use std::time::Instant;
+use std::time::Instant as Clock;
 
 #[path = "../tests/common/timeline.rs"]
 #[expect(dead_code, reason = "the benchmark makes a scene of its own")]
 mod timeline;
 
-use stallscope::model::{LaneId, Role};
+use egui::epaint::{ClippedPrimitive, ClippedShape, Primitive};
+use egui::{Context, LayerId, Painter, Pos2, RawInput, Vec2};
+use stallscope::model::{ArgsRef, Counter, Instant, LaneId, Role};
+use stallscope::paint::paint;
 use stallscope::time::TimeRange;
 use stallscope::view::{
     DrawList, LayoutInput, Lod, Metrics, Options, OverviewInput, Scroll, Size, Theme, Viewport,
@@ -91,10 +95,11 @@ fn scene() -> &'static Scene {
                 t += len;
             }
         }
+        samples(&mut m, cpu[0], &mut random);
         let scene = Scene::new(m.b);
         let n = scene.trace.spans().len();
         let lod = scene.rows.tree().lod();
-        let begin = Instant::now();
+        let begin = Clock::now();
         let again = Lod::build(&scene.trace, &scene.analysis);
         let _ = writeln!(
             std::io::stderr(),
@@ -106,6 +111,35 @@ fn scene() -> &'static Scene {
         drop(again);
         scene
     })
+}
+
+/// Four counters of the GPU with a million samples each, and a million instants on the main thread.
+fn samples(m: &mut Maker, main: LaneId, random: &mut Random) {
+    const EACH: i64 = 1_000_000;
+    for series in ["SMs active", "DRAM read", "DRAM write", "PCIe"] {
+        let times: Vec<i64> = (0..EACH).map(|i| i * 15_000).collect();
+        let values = (0..EACH).map(|_| random.below(100) as f64).collect();
+        m.b.add_counter(Counter {
+            source: m.source,
+            name: "GPU metrics, GPU 0".to_owned(),
+            series: series.to_owned(),
+            times,
+            values,
+            ..Counter::default()
+        });
+    }
+    let name = m.b.intern("[memory]");
+    let mut time = 0;
+    for _ in 0..EACH {
+        time += random.below(30_000);
+        m.b.add_instant(Instant {
+            time,
+            lane: Some(main),
+            source: m.source,
+            name,
+            args: ArgsRef::NONE,
+        });
+    }
 }
 
 /// The height at which 40 lanes show.
@@ -161,8 +195,34 @@ fn cpu_ns() -> u64 {
     first.unwrap_or(0)
 }
 
+/// Paints one frame as the window does.
+fn shapes(context: &Context, list: &DrawList) -> Vec<ClippedShape> {
+    let size = Vec2::new(list.size.width, list.size.height);
+    let screen = egui::Rect::from_min_size(Pos2::ZERO, size);
+    let input = RawInput {
+        screen_rect: Some(screen),
+        max_texture_side: Some(4_096),
+        ..RawInput::default()
+    };
+    let mut output = context.run_ui(input, |ui| {
+        let painter = Painter::new(ui.ctx().clone(), LayerId::background(), screen);
+        paint(list, &painter, Pos2::ZERO);
+    });
+    output.textures_delta.clear();
+    std::mem::take(&mut output.shapes)
+}
+
+fn vertices(primitives: &[ClippedPrimitive]) -> usize {
+    let of = |p: &ClippedPrimitive| match &p.primitive {
+        Primitive::Mesh(mesh) => mesh.vertices.len(),
+        Primitive::Callback(_) => 0,
+    };
+    primitives.iter().map(of).sum()
+}
+
 fn main() {
     let scene = scene();
+    let context = Context::default();
     for zoom in [
         1.0,
         3.0,
@@ -175,12 +235,34 @@ fn main() {
         1_000_000.0,
     ] {
         let list = draw(scene, zoom);
-        report(
-            &format!("layout at zoom {zoom}: {} marks", list.marks.len()),
-            || {
-                std::hint::black_box(draw(scene, zoom));
-            },
+        // The first frames fill the font atlas and the store of laid out texts.
+        for _ in 0..3 {
+            let _ = shapes(&context, &list);
+        }
+        let painted = shapes(&context, &list);
+        let done = context.tessellate(painted.clone(), 1.0);
+        let _ = writeln!(
+            std::io::stderr(),
+            "zoom {zoom}: {} marks, {} texts, {} shapes, {} vertices in {} meshes",
+            list.marks.len(),
+            list.texts().count(),
+            painted.len(),
+            vertices(&done),
+            done.len(),
         );
+        let stages = [
+            report("layout", || {
+                std::hint::black_box(draw(scene, zoom));
+            }),
+            report("paint", || {
+                std::hint::black_box(shapes(&context, &list));
+            }),
+            report("tessellate", || {
+                std::hint::black_box(context.tessellate(painted.clone(), 1.0));
+            }),
+        ];
+        let sum: f64 = stages.iter().sum();
+        let _ = writeln!(std::io::stderr(), "  together   {sum:.2} ms");
     }
     let view = Viewport::new(scene.trace.extent(), 1_000.0);
     let lod = scene.rows.tree().lod();
@@ -198,7 +280,7 @@ fn main() {
 }
 
 /// The clock above moves in scheduler ticks of some milliseconds: batches make it precise.
-fn report(what: &str, mut run: impl FnMut()) {
+fn report(what: &str, mut run: impl FnMut()) -> f64 {
     const BATCH: u32 = 40;
     let mut times: Vec<f64> = (0..5)
         .map(|_| {
@@ -210,9 +292,10 @@ fn report(what: &str, mut run: impl FnMut()) {
     times.sort_by(f64::total_cmp);
     let _ = writeln!(
         std::io::stderr(),
-        "{what}: {:.2} ms median, {:.2} least, {:.2} most (processor time)",
+        "  {what:<10} {:.2} ms median, {:.2} least, {:.2} most (processor time)",
         times[2],
         times[0],
         times[4]
     );
+    times[2]
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use stallscope::model::{LaneKind, Role};
 use stallscope::view::{
-    Lod, NodeKind, ROW_HEIGHT, Row, RowKind, RowState, RowTree, Rows, SUMMARY_HEIGHT,
+    HEADER_HEIGHT, Lod, NodeKind, ROW_HEIGHT, Row, RowKind, RowState, RowTree, Rows, SUMMARY_HEIGHT,
 };
 use timeline::{MS, Maker, Scene, training_loop};
 
@@ -217,10 +217,10 @@ fn rows_lie_below_each_other_and_are_found_by_position() {
     let mut y = 0.0;
     for (i, row) in rows.rows().iter().enumerate() {
         assert!(row.y >= y, "row {i} overlaps");
-        let height = if row.kind == RowKind::Summary {
-            SUMMARY_HEIGHT
-        } else {
-            ROW_HEIGHT
+        let height = match row.kind {
+            RowKind::Header => HEADER_HEIGHT,
+            RowKind::Summary => SUMMARY_HEIGHT,
+            _ => ROW_HEIGHT,
         };
         assert!((row.height - height).abs() < 1e-6);
         y = row.y + row.height;

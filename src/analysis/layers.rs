@@ -166,6 +166,7 @@ impl Layers {
     }
     /// The layer of a span.
     #[must_use]
+    #[inline]
     pub fn of(&self, span: SpanId) -> LayerId {
         self.of[span.index()]
     }

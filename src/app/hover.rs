@@ -9,7 +9,7 @@ use super::table::percent;
 use crate::analysis::Step;
 use crate::model::{CopyKind, SpanId};
 use crate::time::{TimeRange, format_count, format_ns};
-use crate::view::{Hit, Mark, Target};
+use crate::view::{Extremes, Hit, Mark, Target, format_value, value_at};
 
 /// How long the pointer rests before a tooltip shows, s.
 pub const REST: f32 = 0.15;
@@ -97,6 +97,13 @@ pub fn text_at(doc: &Document, scene: &Scene<'_>, at: egui::Pos2) -> Vec<String>
             ]
         }
         Hit::Target(Target::Band(gpu)) => band_lines(doc, gpu),
+        Hit::Target(Target::Counter(i)) => {
+            let time = doc.viewport.time_from_x(scene.x(at));
+            counter_lines(doc, i, time)
+        }
+        Hit::Target(Target::Instants { row, first, count }) => {
+            instant_lines(doc, row, (first, count))
+        }
         Hit::Target(Target::Header(node)) => {
             let path = doc.tree.path(node).join(" · ");
             let note = scene.list.lanes.iter().find(|l| l.node == node);
@@ -288,6 +295,49 @@ fn step_lines(doc: &Document, rank: usize, step: &Step) -> Vec<String> {
     }
     lines.push("click: select".to_owned());
     lines
+}
+
+/// Value at the pointer, and what it is between in view.
+fn counter_lines(doc: &Document, index: u32, time: i64) -> Vec<String> {
+    let counter = &doc.trace.counters()[index as usize];
+    let name = match counter.series.as_str() {
+        "" => counter.name.clone(),
+        series => format!("{} · {series}", counter.name),
+    };
+    let value = value_at(counter, time);
+    let mut lines = vec![
+        name,
+        value.map_or_else(|| "no value yet".to_owned(), format_value),
+    ];
+    let window = doc.viewport.range();
+    let at = |t: i64| counter.times.partition_point(|&s| s < t);
+    let samples = at(window.start)..at(window.end);
+    let n = format_count(samples.len() as u64);
+    let tree = doc.tree.lod().counter(index);
+    let held = value_at(counter, window.start).and_then(Extremes::of);
+    if let Some(e) = Extremes::join(held, tree.extremes(&counter.values, samples)) {
+        lines.push(format!(
+            "in view: {} to {}, {n} samples",
+            format_value(e.least),
+            format_value(e.greatest)
+        ));
+    }
+    lines
+}
+
+/// Name and time, or how many there are and which is the first.
+fn instant_lines(doc: &Document, row: u32, (first, count): (u32, u32)) -> Vec<String> {
+    let row = &doc.tree.lod().instants()[row as usize];
+    let first = row.get(&doc.trace, first as usize);
+    let name = doc.trace.name(first.name).to_owned();
+    if count == 1 {
+        return vec![name, format!("at {}", format_ns(first.time))];
+    }
+    vec![
+        format!("{} instants", format_count(u64::from(count))),
+        format!("first: {name}"),
+        format!("at {}", format_ns(first.time)),
+    ]
 }
 
 fn band_lines(doc: &Document, gpu: Option<usize>) -> Vec<String> {

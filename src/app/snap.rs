@@ -22,7 +22,7 @@ impl Under {
     pub fn row(kind: RowKind) -> Self {
         match kind {
             RowKind::Lane { leaf, sub } => Self::Row(leaf, sub),
-            RowKind::Header | RowKind::Summary => Self::Other(None),
+            _ => Self::Other(None),
         }
     }
 }

@@ -9,11 +9,11 @@ use egui::{Context, LayerId, Painter, Pos2, RawInput, Vec2};
 use super::raster::Raster;
 use crate::analysis::Analysis;
 use crate::model::Trace;
-use crate::paint::{color, paint};
+use crate::paint::{color, fonts, paint};
 use crate::time::{TimeRange, Unit, format_ns};
 use crate::view::{
-    DrawList, LEGEND, LayoutInput, Metrics, Options, RowKind, RowState, Rows, Scroll, Size, TITLE,
-    Theme, Viewport, areas, layout, legend, title,
+    DrawList, LEGEND, LayoutInput, Metrics, Options, RowState, Rows, Scroll, Size, TITLE, Theme,
+    Viewport, areas, layout, legend, title,
 };
 
 /// Widths that can be chosen, points.
@@ -303,7 +303,7 @@ impl Plan {
             let end = self.height - top;
             self.size.lanes_shown = rows
                 .iter()
-                .filter(|r| matches!(r.kind, RowKind::Summary | RowKind::Lane { sub: 0, .. }))
+                .filter(|r| self.rows.starts_lane(r))
                 .filter(|r| r.y + r.height <= end)
                 .count();
         }
@@ -417,6 +417,7 @@ fn about(analysis: &Analysis, range: TimeRange) -> String {
 /// Shapes of a private egui context as triangles, and the textures they need.
 fn tessellate(lists: &[(f32, DrawList)], plan: &Plan) -> (Raster, Vec<ClippedPrimitive>) {
     let context = Context::default();
+    context.set_fonts(fonts());
     context.set_theme(if plan.theme.dark {
         egui::Theme::Dark
     } else {

@@ -41,24 +41,28 @@ impl Spans {
 
     /// Start, ns.
     #[must_use]
+    #[inline]
     pub fn start(&self, id: SpanId) -> i64 {
         self.start[id.index()]
     }
 
     /// Duration, ns, never negative.
     #[must_use]
+    #[inline]
     pub fn dur(&self, id: SpanId) -> i64 {
         self.dur[id.index()]
     }
 
     /// End, ns: start + duration.
     #[must_use]
+    #[inline]
     pub fn end(&self, id: SpanId) -> i64 {
         self.start[id.index()] + self.dur[id.index()]
     }
 
     /// `[start, end)`.
     #[must_use]
+    #[inline]
     pub fn range(&self, id: SpanId) -> TimeRange {
         TimeRange {
             start: self.start(id),

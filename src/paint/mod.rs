@@ -41,8 +41,7 @@ pub fn color(c: Rgba) -> Color32 {
     Color32::from_rgba_unmultiplied(r, g, b, a)
 }
 
-/// The egui font of a typeface.
-pub use text::font_id;
+pub use text::{font_id, fonts, readable};
 
 fn to_rect(rect: Rect, origin: Pos2) -> egui::Rect {
     egui::Rect::from_min_max(

@@ -1,9 +1,10 @@
 //! Lines of text.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use egui::epaint::text::{LayoutJob, TextFormat, TextWrapping};
-use egui::{FontId, Galley, Painter, Pos2, Vec2};
+use egui::{Context, FontDefinitions, FontFamily, FontId, Galley, Painter, Pos2, Vec2};
 
 use super::color;
 use crate::view::{Align, Font, Text};
@@ -17,6 +18,60 @@ pub fn font_id(font: Font) -> FontId {
         Font::Body | Font::Strong => FontId::proportional(12.5),
         Font::Title => FontId::proportional(15.0),
     }
+}
+
+/// The fonts of the timeline: egui's own, and signs that only its monospace ones have (arrows) in other text as well.
+#[must_use]
+pub fn fonts() -> FontDefinitions {
+    let mut fonts = FontDefinitions::default();
+    let mono = fonts.families.get(&FontFamily::Monospace).cloned();
+    let other = fonts.families.entry(FontFamily::Proportional).or_default();
+    for font in mono.unwrap_or_default() {
+        if !other.contains(&font) {
+            other.push(font);
+        }
+    }
+    fonts
+}
+
+/// `text` with what the fonts have no picture of by its numbers: `\u{6570 636e}` instead of two equal boxes. The
+/// built-in fonts have Latin, Greek, Cyrillic and signs; where a context has more fonts, more stays as it is.
+#[must_use]
+pub fn readable<'a>(text: &'a str, context: &Context, font: &FontId) -> Cow<'a, str> {
+    if text.chars().all(is_common) {
+        return Cow::Borrowed(text);
+    }
+    context.fonts_mut(|fonts| {
+        let mut missing = |c: char| !is_common(c) && !c.is_control() && !fonts.has_glyph(font, c);
+        if !text.chars().any(&mut missing) {
+            return Cow::Borrowed(text);
+        }
+        let mut out = String::with_capacity(text.len() * 2);
+        let mut open = false;
+        for c in text.chars() {
+            match (missing(c), open) {
+                (true, false) => out.push_str("\\u{"),
+                (true, true) => out.push(' '),
+                (false, true) => out.push('}'),
+                (false, false) => {}
+            }
+            open = missing(c);
+            if open {
+                out.push_str(&format!("{:x}", u32::from(c)));
+            } else {
+                out.push(c);
+            }
+        }
+        if open {
+            out.push('}');
+        }
+        Cow::Owned(out)
+    })
+}
+
+/// In every font, and in most labels: not worth a question.
+fn is_common(c: char) -> bool {
+    c.is_ascii() || matches!(c, '…' | '·' | '→' | '−' | '–' | 'µ')
 }
 
 pub(super) fn paint(text: &Text, painter: &Painter, origin: Pos2) {
@@ -58,7 +113,8 @@ fn galley(text: &Text, painter: &Painter) -> Arc<Galley> {
     if text.font == Font::Strong {
         format.extra_letter_spacing = STRONG;
     }
-    let mut job = LayoutJob::single_section(text.text.clone(), format);
+    let words = readable(&text.text, painter.ctx(), &font_id(text.font));
+    let mut job = LayoutJob::single_section(words.into_owned(), format);
     job.wrap = TextWrapping::no_max_width();
     job.break_on_newline = false;
     let whole = painter.layout_job(job.clone());
@@ -73,6 +129,29 @@ fn galley(text: &Text, painter: &Painter) -> Arc<Galley> {
 mod tests {
     use super::*;
     use crate::view::label::MONO_ADVANCE;
+
+    #[test]
+    fn what_no_font_has_is_told_by_its_number() {
+        let context = egui::Context::default();
+        context.set_fonts(fonts());
+        let mut output = context.run_ui(egui::RawInput::default(), |ui| {
+            for font in [Font::Label, Font::Small, Font::Body, Font::Title] {
+                let of = |text| readable(text, ui.ctx(), &font_id(font)).into_owned();
+                // The signs that are not asked about are in every font.
+                for sign in ['…', '·', '→', '−', '–', 'µ'] {
+                    let font = font_id(font);
+                    assert!(ui.ctx().fonts_mut(|f| f.has_glyph(&font, sign)), "{sign}");
+                }
+                for text in ["plain…", "Größe ñ ę", "λ Δt", "загрузка", "a\nb"] {
+                    assert_eq!(of(text), text);
+                }
+                assert_eq!(of("数据 load"), "\\u{6570 636e} load");
+                assert_eq!(of("데"), "\\u{b370}");
+                assert_eq!(of("步骤1"), "\\u{6b65 9aa4}1");
+            }
+        });
+        output.textures_delta.clear();
+    }
 
     #[test]
     fn labels_are_as_wide_as_the_layout_believes() {

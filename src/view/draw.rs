@@ -324,6 +324,17 @@ pub enum Target {
     Header(NodeId),
     /// A GPU tail: index in [`crate::analysis::Analysis::tails`].
     Tail(usize),
+    /// The lane of a counter: index in [`Trace::counters`].
+    Counter(u32),
+    /// Instants that are drawn as one.
+    Instants {
+        /// Index in [`Lod::instants`].
+        row: u32,
+        /// Position of the first one in that row.
+        first: u32,
+        /// How many.
+        count: u32,
+    },
     /// A part of the overview outside all handles.
     Overview,
 }

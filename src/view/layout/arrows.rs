@@ -5,7 +5,8 @@ use super::lanes::Strip;
 use crate::model::SpanId;
 use crate::view::draw::{ArrowEnd, Font, Item};
 use crate::view::geom::{Point, Rect};
-use crate::view::rows::RowKind;
+use crate::view::label::MONO_ADVANCE;
+use crate::view::rows::{NodeId, RowKind};
 
 /// With more arrows those between the first and the last are faint.
 const MAX_STRONG: usize = 8;
@@ -17,6 +18,8 @@ struct End {
     collapsed: bool,
     /// Time by which it lies outside the window: before it negative, after it positive, ns.
     outside: i64,
+    /// Its lane.
+    node: NodeId,
 }
 
 /// Arrows of the links of the hovered or selected span.
@@ -27,11 +30,14 @@ pub(super) fn arrows(ctx: &mut Ctx<'_>, strip: &Strip<'_>) -> Vec<Item> {
     let theme = ctx.input.theme;
     let mut out = Vec::new();
     let mut edges: [Vec<f32>; 2] = [Vec::new(), Vec::new()];
+    let mut lanes: Vec<(bool, NodeId)> = Vec::new();
     let mut last = None;
     // The first and the last one tell the delay; many at full strength would be a solid block.
     let many = links.arrows.len() > MAX_STRONG;
     for (i, link) in links.arrows.iter().enumerate() {
         let (Some(from), Some(to)) = (end(ctx, strip, link.from), end(ctx, strip, link.to)) else {
+            // In a lane that is hidden by hand.
+            ctx.list.stats.arrows_dropped += 1;
             continue;
         };
         if from.outside != 0 && to.outside != 0 && (from.outside > 0) == (to.outside > 0) {
@@ -51,14 +57,20 @@ pub(super) fn arrows(ctx: &mut Ctx<'_>, strip: &Strip<'_>) -> Vec<Item> {
         });
         for end in [&from, &to] {
             chevron(ctx, end, &mut edges, &mut out);
+            if let Some(below) = scrolled_away(strip, end)
+                && !lanes.contains(&(below, end.node))
+            {
+                lanes.push((below, end.node));
+            }
         }
         last = Some(to.at);
     }
+    names(ctx, strip, &lanes, &mut out);
     if links.more > 0
         && let Some(at) = last
     {
         let words = format!("+{} more", crate::time::format_count(links.more as u64));
-        let width = words.chars().count() as f32 * 6.7 + 8.0;
+        let width = words.chars().count() as f32 * MONO_ADVANCE + 8.0;
         let x = (at.x + 8.0).min(ctx.x1() - width - 4.0);
         let plate = Rect::new(x, at.y - 8.0, x + width, at.y + 8.0);
         out.push(Item::Rect {
@@ -88,7 +100,53 @@ fn end(ctx: &Ctx<'_>, strip: &Strip<'_>, span: SpanId) -> Option<End> {
         ),
         collapsed: row.kind == RowKind::Summary,
         outside,
+        node: row.node,
     })
+}
+
+/// Whether an end lies above (`false`) or below (`true`) of what is scrolled into view.
+fn scrolled_away(strip: &Strip<'_>, end: &End) -> Option<bool> {
+    let (top, bottom) = (strip.area.y0, strip.area.y1);
+    (end.at.y < top || end.at.y >= bottom).then_some(end.at.y >= bottom)
+}
+
+/// At the upper and lower edge of the canvas: the lanes that arrows lead to there.
+fn names(ctx: &Ctx<'_>, strip: &Strip<'_>, lanes: &[(bool, NodeId)], out: &mut Vec<Item>) {
+    let theme = ctx.input.theme;
+    let tree = ctx.input.rows.tree();
+    for below in [false, true] {
+        let mut titles: Vec<&str> = Vec::new();
+        for &(_, node) in lanes.iter().filter(|(b, _)| *b == below) {
+            titles.push(&tree.node(node).title);
+        }
+        let Some(first) = titles.first() else {
+            continue;
+        };
+        let words = match titles.len() {
+            1 => (*first).to_owned(),
+            n => format!("{first} and {} more", n - 1),
+        };
+        let width = words.chars().count() as f32 * MONO_ADVANCE + 24.0;
+        let (y, tip) = if below {
+            (strip.area.y1 - 9.0, 1.0)
+        } else {
+            (strip.area.y0 + 9.0, -1.0)
+        };
+        let x = ctx.x0 + 8.0;
+        out.push(Item::Rect {
+            rect: Rect::new(x, y - 8.0, x + width, y + 8.0),
+            fill: theme.panel,
+        });
+        out.push(Item::Triangle {
+            points: [
+                Point::new(x + 9.0, y + tip * 3.0),
+                Point::new(x + 5.0, y - tip * 3.0),
+                Point::new(x + 13.0, y - tip * 3.0),
+            ],
+            color: theme.strong,
+        });
+        out.push(text((x + 18.0, y), words, Font::Label, theme.text, width));
+    }
 }
 
 /// At the edge of the canvas: how far away the other end is. One per row and side.
@@ -104,7 +162,7 @@ fn chevron(ctx: &Ctx<'_>, end: &End, edges: &mut [Vec<f32>; 2], out: &mut Vec<It
     rows.push(end.at.y);
     let theme = ctx.input.theme;
     let words = short_time(end.outside.saturating_abs());
-    let width = words.chars().count() as f32 * 6.7;
+    let width = words.chars().count() as f32 * MONO_ADVANCE;
     let (edge, sign) = if right {
         (ctx.x1(), -1.0)
     } else {

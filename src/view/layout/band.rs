@@ -150,19 +150,21 @@ fn busy(ctx: &Ctx<'_>, gpu: usize, bar: Rect, low: bool, out: &mut Vec<Item>) {
         return;
     }
     let y = (bar.y0 + bar.y1) / 2.0;
-    for block in blocks(&runs) {
+    let (left, scale) = (f64::from(ctx.x0), 1.0 / f64::from(ctx.pixel()));
+    let pixel = |x: f64| ((x + left) * scale).round();
+    for block in blocks(&runs, &pixel) {
         let (x0, x1) = (
-            ctx.clip_x(block.x0).max(ctx.x0),
-            ctx.clip_x(block.x1).min(ctx.x1()),
+            ctx.clip_x(block.solid.0).max(ctx.x0),
+            ctx.clip_x(block.solid.1).min(ctx.x1()),
         );
-        let time = short_time(block.busy);
+        let time = short_time(block.run.busy);
         let words = [format!("GPU busy {time}"), time];
         let room = capacity(x1 - x0);
         let fits = words.iter().find(|w| w.chars().count() <= room);
         if let Some(words) = fits
             && x1 - x0 >= MIN_LABEL_WIDTH
         {
-            let color = label_color(&block, look.label, theme.text);
+            let color = label_color(&block.run, look.label, theme.text);
             out.push(text(
                 (x0 + PADDING, y),
                 words.clone(),
@@ -183,17 +185,51 @@ fn label_color(block: &Run, on_bar: Rgba, on_lane: Rgba) -> Rgba {
     }
 }
 
+/// Runs that share a label.
+struct Block {
+    run: Run,
+    /// The longest stretch without a gap: a label lies there, not across a line of background.
+    solid: (f64, f64),
+    /// The stretch that the last run belongs to.
+    last: (f64, f64),
+}
+
+impl Block {
+    fn new(run: Run) -> Self {
+        let all = (run.x0, run.x1);
+        Self {
+            run,
+            solid: all,
+            last: all,
+        }
+    }
+
+    /// `pixel`: the physical pixel at which an edge is drawn.
+    fn absorb(&mut self, run: &Run, pixel: &impl Fn(f64) -> f64) {
+        if pixel(run.x0) <= pixel(self.last.1) {
+            self.last.1 = self.last.1.max(run.x1);
+        } else {
+            self.last = (run.x0, run.x1);
+        }
+        if self.last.1 - self.last.0 > self.solid.1 - self.solid.0 {
+            self.solid = self.last;
+        }
+        self.run.absorb(run);
+    }
+}
+
 /// Runs closer than two points, taken together for one label; dense ones only, since the label lies on them.
-fn blocks(runs: &[Run]) -> Vec<Run> {
-    let mut out: Vec<Run> = Vec::new();
+fn blocks(runs: &[Run], pixel: &impl Fn(f64) -> f64) -> Vec<Block> {
+    let mut out: Vec<Block> = Vec::new();
     for run in runs {
         match out.last_mut() {
             Some(last)
-                if run.x0 - last.x1 < 2.0 && (run.height() >= 0.75) == (last.height() >= 0.75) =>
+                if run.x0 - last.run.x1 < 2.0
+                    && (run.height() >= 0.75) == (last.run.height() >= 0.75) =>
             {
-                last.absorb(run);
+                last.absorb(run, pixel);
             }
-            _ => out.push(*run),
+            _ => out.push(Block::new(*run)),
         }
     }
     out

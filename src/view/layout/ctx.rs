@@ -100,14 +100,7 @@ pub(super) fn text(
     color: Rgba,
     max_width: f32,
 ) -> Item {
-    Item::Text(Text {
-        at: Point::new(at.0, at.1),
-        text: text.into(),
-        font,
-        color,
-        align: Align::Left,
-        max_width,
-    })
+    aligned(Align::Left, at, text, (font, color), max_width)
 }
 
 /// A line of text that ends at `at`.
@@ -118,12 +111,22 @@ pub(super) fn text_right(
     color: Rgba,
     max_width: f32,
 ) -> Item {
+    aligned(Align::Right, at, text, (font, color), max_width)
+}
+
+fn aligned(
+    align: Align,
+    (x, y): (f32, f32),
+    text: impl Into<String>,
+    (font, color): (Font, Rgba),
+    max_width: f32,
+) -> Item {
     Item::Text(Text {
-        at: Point::new(at.0, at.1),
+        at: Point::new(x, y),
         text: text.into(),
         font,
         color,
-        align: Align::Right,
+        align,
         max_width,
     })
 }

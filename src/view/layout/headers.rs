@@ -5,6 +5,7 @@ use super::lanes::{Strip, target};
 use crate::time::{TimeRange, format_count};
 use crate::view::draw::{Font, Item, LaneNote, SectionKind, Target};
 use crate::view::geom::{Point, Rect};
+use crate::view::lod::{format_value, value_at};
 use crate::view::rows::{NodeId, NodeKind, Row, RowKind};
 
 /// Left edge of outermost names, points.
@@ -66,7 +67,7 @@ fn name(ctx: &Ctx<'_>, row: &Row, y: f32, beside: &str, out: &mut Vec<Item>) {
     let tree = ctx.input.rows.tree();
     let node = tree.node(row.node);
     let x = LEFT + f32::from(node.depth) * INDENT;
-    let group = !matches!(node.kind, NodeKind::Leaf(_));
+    let group = node.kind.is_group();
     if group {
         let points = if row.kind == RowKind::Summary {
             [(x, y - 4.0), (x, y + 4.0), (x + 6.0, y)]
@@ -113,8 +114,13 @@ fn note(ctx: &Ctx<'_>, node: NodeId, rect: Rect) -> (LaneNote, String) {
     let input = ctx.input;
     let tree = input.rows.tree();
     let window = ctx.window.clip(input.trace.extent());
-    let (busy, spans) = figures(ctx, node, window);
     let n = tree.node(node);
+    match n.kind {
+        NodeKind::Counter(i) => return counter_note(ctx, (node, i), rect),
+        NodeKind::Instants(i) => return instants_note(ctx, (node, i), rect),
+        _ => {}
+    }
+    let (busy, spans) = figures(ctx, node, window);
     let count = format_count(spans);
     let share = percent(busy, window.len());
     let beside = match n.kind {
@@ -131,9 +137,11 @@ fn note(ctx: &Ctx<'_>, node: NodeId, rect: Rect) -> (LaneNote, String) {
         NodeKind::Quiet => "< 0.1 % each".to_owned(),
         _ => String::new(),
     };
-    let mut path = tree.path(node);
-    path.reverse();
-    let text = format!("{}, busy {share}, {count} spans", path.join(", "));
+    let path = path(ctx, node);
+    let text = match n.kind {
+        NodeKind::Counters => path,
+        _ => format!("{path}, busy {share}, {count} spans"),
+    };
     let note = LaneNote {
         node,
         rect,
@@ -146,6 +154,45 @@ fn note(ctx: &Ctx<'_>, node: NodeId, rect: Rect) -> (LaneNote, String) {
         spans,
     };
     (note, beside)
+}
+
+/// From the node outwards, for screen readers.
+fn path(ctx: &Ctx<'_>, node: NodeId) -> String {
+    let mut path = ctx.input.rows.tree().path(node);
+    path.reverse();
+    path.join(", ")
+}
+
+/// The value at the right edge of the window.
+fn counter_note(ctx: &Ctx<'_>, (node, i): (NodeId, u32), rect: Rect) -> (LaneNote, String) {
+    let counter = &ctx.input.trace.counters()[i as usize];
+    let last = value_at(counter, ctx.window.end.saturating_sub(1));
+    let words = last.map_or_else(|| "no value yet".to_owned(), format_value);
+    let note = LaneNote {
+        node,
+        rect,
+        text: format!("{}, {words}", path(ctx, node)),
+        busy: 0.0,
+        spans: 0,
+    };
+    (note, words)
+}
+
+/// How many instants show.
+fn instants_note(ctx: &Ctx<'_>, (node, i): (NodeId, u32), rect: Rect) -> (LaneNote, String) {
+    let trace = ctx.input.trace;
+    let lod = ctx.input.rows.tree().lod();
+    let row = &lod.instants()[i as usize];
+    let first = row.before(trace, 0, ctx.window.start);
+    let count = format_count(row.before(trace, first, ctx.window.end) as u64);
+    let note = LaneNote {
+        node,
+        rect,
+        text: format!("{}, {count} instants", path(ctx, node)),
+        busy: 0.0,
+        spans: 0,
+    };
+    (note, count)
 }
 
 /// Busy time (ns) and number of spans of a node in the window. Of a GPU its busy union; of another group the time of

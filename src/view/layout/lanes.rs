@@ -2,7 +2,7 @@
 
 use super::ctx::Ctx;
 use super::runs::{MIN_PRIORITY_WIDTH, OWN_WIDTH, Run, Runs};
-use super::{labels, style, tails, waits};
+use super::{counters, instants, labels, style, tails, waits};
 use crate::analysis::LayerClass;
 use crate::model::{LaneKind, SpanId};
 use crate::view::draw::{Item, Mark, MarkKind, SectionKind, Target};
@@ -12,6 +12,9 @@ use crate::view::rows::{Row, RowKind};
 
 /// Space between a row's edges and its bars, points.
 pub(super) const BAR_INSET: f32 = 1.0;
+
+/// The same in the row of a collapsed group, points: a strip, less loud than a lane.
+const SUMMARY_INSET: f32 = 3.0;
 
 /// Rows that scroll together.
 pub(super) struct Strip<'a> {
@@ -72,8 +75,15 @@ pub(super) fn strip(ctx: &mut Ctx<'_>, strip: &Strip<'_>) {
         };
         match row.kind {
             RowKind::Header => {}
-            RowKind::Summary => summary(ctx, row, place, &mut out),
+            RowKind::Summary => {
+                let mut place = place;
+                place.bar.y0 += SUMMARY_INSET - BAR_INSET;
+                place.bar.y1 -= SUMMARY_INSET - BAR_INSET;
+                summary(ctx, row, place, &mut out);
+            }
             RowKind::Lane { leaf, sub } => lane_row(ctx, (leaf, sub), place, &mut out),
+            RowKind::Counter(i) => counters::row(ctx, i, place, &mut out),
+            RowKind::Instants(i) => instants::row(ctx, i, place, &mut out),
         }
     }
     let texts = labels::choose(ctx, std::mem::take(&mut out.labels));
@@ -201,6 +211,12 @@ fn draw(ctx: &mut Ctx<'_>, mark: &Mark, run: &Run, place: Place, out: &mut Layer
         _ if place.recorder => ctx.style(LayerClass::Container, false),
         class => ctx.style(class, place.gpu),
     };
+    if summary {
+        // A hint of what is inside, less loud than what shows for itself.
+        look.fill = look.fill.percent(65).over(theme.lane);
+        look.border = None;
+        look.edge = None;
+    }
     if run.count > 1 {
         ctx.list.stats.merged_runs += 1;
         ctx.list.stats.merged_spans += u64::from(run.count);
@@ -257,11 +273,23 @@ fn span(ctx: &Ctx<'_>, mark: &Mark, look: &style::Style, out: &mut Layers) {
     let px = ctx.pixel();
     // Two borders of a narrow span would be all of it.
     let wide = rect.width() >= BORDER_FROM;
-    if ctx.input.trace.is_unfinished(mark.first) {
-        let to = look.fill.percent(8);
-        out.spans.push(fade_out(ctx, rect, look.fill, to));
+    // Where the window cuts it, it goes on.
+    let trace = ctx.input.trace;
+    let fades = trace.is_unfinished(mark.first) && trace.spans().end(mark.first) <= ctx.window.end;
+    if fades {
+        let end = rect.x1.min(ctx.x1());
+        let from = (end - FADE).max(rect.x0);
+        out.spans.push(Item::Fade {
+            rect: Rect {
+                x0: from,
+                x1: end,
+                ..rect
+            },
+            from: look.fill,
+            to: look.fill.percent(8),
+        });
         out.spans.push(Item::Rect {
-            rect: Rect::new(rect.x0, rect.y0, (rect.x1 - FADE).max(rect.x0), rect.y1),
+            rect: Rect { x1: from, ..rect },
             fill: look.fill,
         });
     } else {
@@ -275,6 +303,10 @@ fn span(ctx: &Ctx<'_>, mark: &Mark, look: &style::Style, out: &mut Layers) {
             rect,
             color: look.label.percent(60),
         });
+    }
+    // A border would end what has no end.
+    if fades {
+        return;
     }
     if let Some(color) = look.border
         && wide
@@ -298,14 +330,6 @@ fn span(ctx: &Ctx<'_>, mark: &Mark, look: &style::Style, out: &mut Layers) {
 const BORDER_FROM: f32 = 6.0;
 /// Width of the fading end of an unfinished span, points.
 const FADE: f32 = 24.0;
-
-fn fade_out(_ctx: &Ctx<'_>, rect: Rect, from: crate::view::Rgba, to: crate::view::Rgba) -> Item {
-    Item::Fade {
-        rect: Rect::new((rect.x1 - FADE).max(rect.x0), rect.y0, rect.x1, rect.y1),
-        from,
-        to,
-    }
-}
 
 /// Rule L6: search hits, linked operations, the selected span and spans of the hovered name.
 fn chosen(ctx: &mut Ctx<'_>, at: (u32, u16), place: Place, out: &mut Layers) {

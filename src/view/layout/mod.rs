@@ -11,8 +11,10 @@
 mod arrows;
 mod band;
 mod caption;
+mod counters;
 mod ctx;
 mod headers;
+mod instants;
 mod labels;
 mod lanes;
 mod links;

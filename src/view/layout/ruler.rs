@@ -11,6 +11,8 @@ use crate::view::ticks::ticks;
 pub const RULER: f32 = 20.0;
 /// Height of the step strip, points.
 pub const STEPS: f32 = 14.0;
+/// Width of a character of the ruler's labels at most, on average, points.
+const LABEL_ADVANCE: f32 = 6.2;
 /// Narrower steps are not told apart, points.
 const STEP_WIDTH: f64 = 3.0;
 
@@ -35,6 +37,11 @@ pub(super) fn ruler(ctx: &mut Ctx<'_>, area: Rect) {
         let x = ctx.x(view.origin() + t);
         items.push(line(x, 11.0));
         let y = area.y0 + 8.5;
+        // Half a number would be another number.
+        let width = label.chars().count() as f32 * LABEL_ADVANCE;
+        if x + 4.0 + width > ctx.x1() {
+            continue;
+        }
         items.push(text(
             (x + 4.0, y),
             label.clone(),

@@ -25,6 +25,7 @@ pub(super) fn row(ctx: &mut Ctx<'_>, at: (u32, u16), place: Place, out: &mut Lay
     let least = MIN_WIDTH * input.viewport.ns_per_px();
     let mut last_start = f32::NEG_INFINITY;
     let mut last_end = f32::NEG_INFINITY;
+    let mut drawn: Vec<(usize, Rect)> = Vec::new();
     for i in lod.tails_in(input.trace, input.analysis, leaf.lane, ctx.window) {
         let tail = input.analysis.tails()[i];
         if (tail.lag as f64) < least || row.find(tail.span).is_none() {
@@ -45,7 +46,8 @@ pub(super) fn row(ctx: &mut Ctx<'_>, at: (u32, u16), place: Place, out: &mut Lay
         let covered = row
             .after(input.trace, range.start.saturating_sub(1))
             .is_some_and(|id| spans.start(id) < range.end);
-        draw(ctx, rect, out);
+        // Bodies on top of each other would be a block: the later one goes on where the earlier one ends.
+        draw(ctx, rect, last_end, out);
         let wall = if covered {
             over(ctx, rect, place.bar, out);
             // Low enough to leave labels alone.
@@ -61,23 +63,30 @@ pub(super) fn row(ctx: &mut Ctx<'_>, at: (u32, u16), place: Place, out: &mut Lay
             x1: ctx.x1(),
         };
         target(ctx, rect, clip, Target::Tail(i));
-        if x0 >= last_end {
-            caption(ctx, i, row, (rect, y), out);
-        }
+        drawn.push((i, rect));
         last_end = last_end.max(x1);
     }
+    captions(ctx, &drawn, row, out);
 }
 
-fn draw(ctx: &Ctx<'_>, rect: Rect, out: &mut Layers) {
+/// `taken`: up to here a tail of the same row is drawn.
+fn draw(ctx: &Ctx<'_>, rect: Rect, taken: f32, out: &mut Layers) {
     let theme = ctx.input.theme;
     let color = theme.swatch(Swatch::Cpu);
     let line = line_color(theme);
+    let rest = Rect {
+        x0: rect.x0.max(taken),
+        ..rect
+    };
+    if rest.is_empty() {
+        return;
+    }
     out.tails.push(Item::Rect {
-        rect,
+        rect: rest,
         fill: color.percent(35),
     });
     out.tails.push(Item::Dashed {
-        rect,
+        rect: rest,
         color: line,
         on: 4.0,
         off: 3.0,
@@ -151,14 +160,41 @@ fn line_color(theme: &Theme) -> crate::view::Rgba {
     if theme.dark { color.tint(45) } else { color }
 }
 
-/// "forward → GPU +21 ms" right of the tail, or inside it, where nothing else is.
+/// "forward → GPU +21 ms" right of each tail where nothing else is: no span, no other tail, no other label.
+fn captions(
+    ctx: &Ctx<'_>,
+    drawn: &[(usize, Rect)],
+    row: &crate::view::lod::SubRow,
+    out: &mut Layers,
+) {
+    let mut reach = f32::NEG_INFINITY;
+    let mut labelled = f32::NEG_INFINITY;
+    for (n, &(tail, rect)) in drawn.iter().enumerate() {
+        // Tails begin in order: what covers the place began before and reaches there, or begins further on.
+        let later = &drawn[n + 1..];
+        let inside = later.iter().take_while(|(_, r)| r.x0 <= rect.x1);
+        let across = inside.clone().any(|(_, r)| r.x1 > rect.x1);
+        let covered = across || reach > rect.x1 || labelled > rect.x1;
+        reach = reach.max(rect.x1);
+        if covered {
+            continue;
+        }
+        let next = later.get(inside.count());
+        let limit = next.map_or(f32::INFINITY, |(_, r)| r.x0);
+        if let Some(width) = caption(ctx, tail, row, (rect, limit), out) {
+            labelled = rect.x1 + width;
+        }
+    }
+}
+
+/// The label of one tail; returns how far right of the tail it reaches.
 fn caption(
     ctx: &Ctx<'_>,
     tail: usize,
     row: &crate::view::lod::SubRow,
-    (rect, y): (Rect, f32),
+    (rect, limit): (Rect, f32),
     out: &mut Layers,
-) {
+) -> Option<f32> {
     let input = ctx.input;
     let tail = input.analysis.tails()[tail];
     let spans = input.trace.spans();
@@ -167,6 +203,7 @@ fn caption(
     let end = spans.end(tail.last_op);
     let next = row.after(input.trace, end.saturating_sub(1));
     let free = next.map_or(ctx.x1(), |id| ctx.x(spans.start(id)));
+    let free = free.min(limit);
     // Something that began before and still runs covers the place as well.
     let covered = row
         .at_or_before(input.trace, end.saturating_sub(1))
@@ -174,13 +211,15 @@ fn caption(
     let room = label::capacity(free - rect.x1 - 2.0);
     let extra = " → GPU +".len() - 2 + lag.chars().count();
     if covered || room < extra + label::MIN_CHARS || rect.x1 > ctx.x1() {
-        return;
+        return None;
     }
-    if let Some(short) = label::shorten(name, (room - extra).min(28)) {
-        let words = format!("{short} → GPU +{lag}");
-        let at = (rect.x1 + 5.0, y);
-        let width = free - rect.x1 - 5.0;
-        out.texts
-            .push(text(at, words, Font::Label, input.theme.weak, width));
-    }
+    let short = label::shorten(name, (room - extra).min(28))?;
+    let words = format!("{short} → GPU +{lag}");
+    let y = (rect.y0 + rect.y1) / 2.0;
+    let width = free - rect.x1 - 5.0;
+    let reach = 5.0 + words.chars().count() as f32 * label::MONO_ADVANCE;
+    let at = (rect.x1 + 5.0, y);
+    out.texts
+        .push(text(at, words, Font::Label, input.theme.weak, width));
+    Some(reach)
 }

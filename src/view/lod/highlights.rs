@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use super::tree::{Intervals, Piece, Tree};
+use super::leaf::SpanList;
+use super::tree::{Piece, Tree};
 use super::{Lod, SubRow};
-use crate::analysis::{Analysis, LayerId, Layers};
-use crate::model::{SpanId, Spans, Trace};
+use crate::analysis::{Analysis, Layers};
+use crate::model::{SpanId, Trace};
 use crate::time::TimeRange;
 
 /// A set of spans, indexed for drawing. Built once per search, off the UI thread.
@@ -20,24 +21,6 @@ pub struct Highlights {
 pub struct HighlightRow {
     ids: Vec<SpanId>,
     tree: Tree,
-}
-
-struct Items<'a> {
-    ids: &'a [SpanId],
-    spans: &'a Spans,
-    layers: &'a Layers,
-}
-
-impl Intervals for Items<'_> {
-    fn len(&self) -> usize {
-        self.ids.len()
-    }
-    fn range(&self, i: usize) -> TimeRange {
-        self.spans.range(self.ids[i])
-    }
-    fn layer(&self, i: usize) -> LayerId {
-        self.layers.of(self.ids[i])
-    }
 }
 
 impl Highlights {
@@ -93,12 +76,12 @@ impl Highlights {
 
 impl HighlightRow {
     fn new(trace: &Trace, layers: &Layers, ids: Vec<SpanId>) -> Self {
-        let items = Items {
-            ids: &ids,
+        let tree = Tree::new(&SpanList {
+            len: ids.len(),
+            id: |i| ids[i],
             spans: trace.spans(),
             layers,
-        };
-        let tree = Tree::new(&items);
+        });
         Self { ids, tree }
     }
 
@@ -117,8 +100,9 @@ impl HighlightRow {
         merge_ns: i64,
         out: &mut impl FnMut(Piece),
     ) {
-        let items = Items {
-            ids: &self.ids,
+        let items = SpanList {
+            len: self.ids.len(),
+            id: |i| self.ids[i],
             spans: trace.spans(),
             layers,
         };

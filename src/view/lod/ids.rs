@@ -70,7 +70,7 @@ impl Ids {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, i: usize) -> SpanId {
         match self {
             Self::Dense { first, .. } => SpanId(first + i as u32),

@@ -43,28 +43,30 @@ pub struct SubRow {
     tree: Tree,
 }
 
-/// The spans of one row as [`Intervals`].
-struct RowSpans<'a> {
-    ids: &'a Ids,
-    spans: &'a Spans,
-    layers: &'a Layers,
+/// Spans by position, as [`Intervals`].
+pub(super) struct SpanList<'a, F> {
+    pub len: usize,
+    /// The span at a position.
+    pub id: F,
+    pub spans: &'a Spans,
+    pub layers: &'a Layers,
 }
 
-impl Intervals for RowSpans<'_> {
+impl<F: Fn(usize) -> SpanId> Intervals for SpanList<'_, F> {
     fn len(&self) -> usize {
-        self.ids.len()
+        self.len
     }
     #[inline]
     fn range(&self, i: usize) -> TimeRange {
-        self.spans.range(self.ids.get(i))
+        self.spans.range((self.id)(i))
     }
     #[inline]
     fn layer(&self, i: usize) -> LayerId {
-        self.layers.of(self.ids.get(i))
+        self.layers.of((self.id)(i))
     }
     #[inline]
     fn get(&self, i: usize) -> (TimeRange, LayerId) {
-        let id = self.ids.get(i);
+        let id = (self.id)(i);
         (self.spans.range(id), self.layers.of(id))
     }
 }
@@ -124,8 +126,9 @@ impl SubRow {
         merge_ns: i64,
         out: &mut impl FnMut(Piece),
     ) {
-        let items = RowSpans {
-            ids: &self.ids,
+        let items = SpanList {
+            len: self.ids.len(),
+            id: |i| self.ids.get(i),
             spans: trace.spans(),
             layers,
         };
@@ -240,8 +243,9 @@ fn leaf(
         .iter()
         .map(|ids| {
             let ids = Ids::new(ids);
-            let tree = Tree::new(&RowSpans {
-                ids: &ids,
+            let tree = Tree::new(&SpanList {
+                len: ids.len(),
+                id: |i| ids.get(i),
                 spans,
                 layers,
             });

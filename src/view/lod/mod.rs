@@ -6,6 +6,7 @@
 mod highlights;
 mod ids;
 mod leaf;
+mod samples;
 pub(in crate::view) mod tree;
 
 use std::ops::Range;
@@ -14,6 +15,7 @@ use rayon::prelude::*;
 
 pub use highlights::{HighlightRow, Highlights};
 pub use leaf::{Leaf, Part, SubRow};
+pub use samples::{Columns, CounterTree, Extremes, InstantRow, format_value, value_at};
 pub use tree::{Intervals, Piece, Tree};
 
 use crate::analysis::{Analysis, LayerId, Union};
@@ -30,6 +32,8 @@ pub struct Lod {
     waits: Vec<WaitRow>,
     /// Per tail of [`Analysis::tails`]: the latest end of it and those before it on its lane, ns.
     tail_reach: Vec<i64>,
+    counters: Vec<CounterTree>,
+    instants: Vec<InstantRow>,
 }
 
 /// Levels of detail of a rank's waits; the intervals are those of [`crate::analysis::Rank`].
@@ -102,6 +106,8 @@ impl Lod {
                 .collect(),
             waits: Vec::new(),
             tail_reach: tail_reach(trace, analysis),
+            counters: trace.counters().par_iter().map(CounterTree::new).collect(),
+            instants: InstantRow::all(trace),
         };
         this.waits = this.wait_rows(trace, analysis);
         this
@@ -165,6 +171,25 @@ impl Lod {
         a + skip..(a + stop).max(a + skip)
     }
 
+    /// Least and greatest values of a counter: index in [`Trace::counters`].
+    #[must_use]
+    pub fn counter(&self, index: u32) -> &CounterTree {
+        &self.counters[index as usize]
+    }
+
+    /// Instants by lane.
+    #[must_use]
+    pub fn instants(&self) -> &[InstantRow] {
+        &self.instants
+    }
+
+    /// The instants of a lane: index in [`Self::instants`].
+    #[must_use]
+    pub fn instants_of(&self, lane: LaneId) -> Option<u32> {
+        let at = self.instants.binary_search_by_key(&Some(lane), |r| r.lane);
+        at.ok().and_then(|i| u32::try_from(i).ok())
+    }
+
     /// Batch waits by row of the loop lanes.
     #[must_use]
     pub fn waits(&self) -> &[WaitRow] {
@@ -192,7 +217,9 @@ impl Lod {
             .iter()
             .map(|r| r.wait.heap_bytes() + r.exposed.heap_bytes() + r.unrecorded.heap_bytes())
             .sum();
-        leaves + busy + waits + ranks + self.tail_reach.capacity() * 8
+        let counters: usize = self.counters.iter().map(CounterTree::heap_bytes).sum();
+        let instants: usize = self.instants.iter().map(|r| r.ids.capacity() * 4).sum();
+        leaves + busy + waits + ranks + counters + instants + self.tail_reach.capacity() * 8
     }
 
     fn wait_rows(&self, trace: &Trace, analysis: &Analysis) -> Vec<WaitRow> {

@@ -114,6 +114,13 @@ pub(in crate::view) fn dominant(shares: &Shares) -> LayerId {
         .map_or(LayerId(0), |s| s.0)
 }
 
+/// Whether a node is one piece: nothing in it would be drawn for itself, and no gap in it parts runs. That is so where
+/// it is at most `merge_ns` long; up to twice as long, where its gaps together are shorter than that.
+#[inline]
+fn merges(hull: i64, busy: i64, merge_ns: i64) -> bool {
+    hull <= merge_ns || (hull - busy < merge_ns && hull < merge_ns.saturating_mul(2))
+}
+
 /// The state of one walk.
 struct Walk<'a, I, F> {
     items: &'a I,
@@ -161,8 +168,8 @@ impl Tree {
         Self::new(union)
     }
 
-    /// Yields what lies in `window`: single intervals, or whole nodes that are at most `merge_ns` long.
-    /// `items` must be what the tree was built over.
+    /// Yields what lies in `window`: single intervals, or whole nodes in which no interval is as long as twice
+    /// `merge_ns` and no gap longer than `merge_ns`. `items` must be what the tree was built over.
     pub fn walk<I: Intervals, F: FnMut(Piece)>(
         &self,
         items: &I,
@@ -202,7 +209,7 @@ impl Tree {
             return;
         }
         let inside = walk.window.start <= start && end <= walk.window.end;
-        if inside && end - start <= walk.merge_ns {
+        if inside && merges(end - start, nodes.busy[i], walk.merge_ns) {
             let width = (LEAF * FACTOR) << (2 * level);
             let first = i * width;
             let last = (first + width).min(walk.items.len());
@@ -238,12 +245,13 @@ impl Tree {
                 return;
             }
             let inside = walk.window.start <= start && end <= walk.window.end;
-            if inside && i64::from(hull) <= walk.merge_ns {
+            let busy = i64::from(self.leaves.busy[i]);
+            if inside && merges(i64::from(hull), busy, walk.merge_ns) {
                 (walk.out)(Piece {
                     first: first as u32,
                     count: (last - first) as u32,
                     hull: TimeRange { start, end },
-                    busy: i64::from(self.leaves.busy[i]),
+                    busy,
                     layer: self.leaves.layer[i],
                 });
                 return;
@@ -427,6 +435,12 @@ mod tests {
             };
             let busy: i64 = items.0.iter().map(|s| s.0.clip(window).len()).sum();
             let count = items.0.iter().filter(|s| inside(&s.0)).count();
+            let one_piece = |own: &[(TimeRange, LayerId)]| {
+                let hull = own[own.len() - 1].0.end - own[0].0.start;
+                let gap = own.windows(2).map(|w| w[1].0.start - w[0].0.end).max();
+                let longest = own.iter().map(|s| s.0.len()).max();
+                hull <= merge || (gap < Some(merge) && longest < Some(2 * merge))
+            };
             let (mut got, mut n, mut next) = (0, 0, 0);
             let mut bad = Vec::new();
             tree.walk(&items, window, merge, &mut |p| {
@@ -438,7 +452,7 @@ mod tests {
                     add_share(&mut shares, s.1, s.0.clip(window).len());
                 }
                 let ok = p.first >= next
-                    && (p.count == 1 || p.hull.len() <= merge)
+                    && (p.count == 1 || one_piece(own))
                     && dominant(&shares) == p.layer
                     && own.iter().map(|s| s.0.clip(window).len()).sum::<i64>() == p.busy;
                 if !ok {

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use super::state::RowState;
 use super::tree::{NodeId, NodeKind, RowTree};
-use super::{GROUP_GAP, LANE_GAP, ROW_HEIGHT, SUMMARY_HEIGHT};
+use super::{
+    COUNTER_HEIGHT, GROUP_GAP, HEADER_HEIGHT, INSTANT_HEIGHT, LANE_GAP, ROW_HEIGHT, SUMMARY_HEIGHT,
+};
 use crate::model::{SpanId, Trace};
 
 /// One row.
@@ -36,6 +38,10 @@ pub enum RowKind {
         /// Sub-row; 0 is the outermost.
         sub: u16,
     },
+    /// A counter: index in [`Trace::counters`].
+    Counter(u32),
+    /// Instants: index in [`crate::view::Lod::instants`]. Below the spans of their lane, or a lane of their own.
+    Instants(u32),
 }
 
 /// The rows that show, top to bottom.
@@ -146,10 +152,20 @@ impl Rows {
     /// Lanes that show, collapsed groups counted as one.
     #[must_use]
     pub fn lane_count(&self) -> usize {
-        self.rows
-            .iter()
-            .filter(|r| matches!(r.kind, RowKind::Summary | RowKind::Lane { sub: 0, .. }))
-            .count()
+        self.rows.iter().filter(|r| self.starts_lane(r)).count()
+    }
+
+    /// Whether a row is the first one of a lane, or a collapsed group.
+    #[must_use]
+    pub fn starts_lane(&self, row: &Row) -> bool {
+        match row.kind {
+            RowKind::Header => false,
+            RowKind::Summary | RowKind::Counter(_) => true,
+            RowKind::Lane { sub, .. } => sub == 0,
+            RowKind::Instants(_) => {
+                matches!(self.tree.node(row.node).kind, NodeKind::Instants(_))
+            }
+        }
     }
 
     /// The row at `y` (points from the top of all rows); `None` in gaps and below the last one.
@@ -215,7 +231,7 @@ impl Pass<'_> {
         }
         let shown = shown || self.state.only.as_ref() == Some(&node.key);
         let matched = matched || node.title.to_lowercase().contains(&self.filter);
-        if let NodeKind::Leaf(_) = node.kind {
+        if !node.kind.is_group() {
             if shown && matched {
                 self.lane(id);
             } else {
@@ -229,7 +245,9 @@ impl Pass<'_> {
             return;
         }
         let mark = (self.out.len(), self.y);
-        self.push(id, RowKind::Header, ROW_HEIGHT, GROUP_GAP);
+        let below_header = self.out.last().map(|r| r.kind) == Some(RowKind::Header);
+        let gap = if below_header { 0.0 } else { GROUP_GAP };
+        self.push(id, RowKind::Header, HEADER_HEIGHT, gap);
         let before = self.out.len();
         for &child in &node.children {
             self.node(child, shown, matched);
@@ -241,14 +259,29 @@ impl Pass<'_> {
     }
 
     fn lane(&mut self, id: NodeId) {
-        let NodeKind::Leaf(leaf) = self.tree.node(id).kind else {
-            return;
+        let leaf = match self.tree.node(id).kind {
+            NodeKind::Leaf(leaf) => leaf,
+            NodeKind::Counter(i) => {
+                self.push(id, RowKind::Counter(i), COUNTER_HEIGHT, LANE_GAP);
+                return;
+            }
+            NodeKind::Instants(i) => {
+                self.push(id, RowKind::Instants(i), ROW_HEIGHT, LANE_GAP);
+                return;
+            }
+            _ => return,
         };
-        let subs = self.tree.lod().leaf(leaf).rows.len();
-        for sub in 0..subs {
+        let lod = self.tree.lod();
+        let info = lod.leaf(leaf);
+        for sub in 0..info.rows.len() {
             let gap = if sub == 0 { LANE_GAP } else { 0.0 };
             let sub = u16::try_from(sub).unwrap_or(u16::MAX);
             self.push(id, RowKind::Lane { leaf, sub }, ROW_HEIGHT, gap);
+        }
+        // Once per lane, below the first of its parts.
+        let first = lod.leaves_of(info.lane).next() == Some(leaf);
+        if let Some(i) = lod.instants_of(info.lane).filter(|_| first) {
+            self.push(id, RowKind::Instants(i), INSTANT_HEIGHT, 0.0);
         }
     }
 

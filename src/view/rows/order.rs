@@ -50,6 +50,7 @@ pub(super) fn build(trace: &Trace, analysis: &Analysis, lod: Arc<Lod>) -> RowTre
         });
         b.rank(rank, parent, &lanes);
     }
+    super::extras::add(trace, &mut b.tree);
     b.tree
 }
 

@@ -22,9 +22,11 @@ pub struct RowState {
 }
 
 impl RowState {
-    /// Collapses or expands a group.
+    /// Collapses or expands a group; lanes stay as they are.
     pub fn toggle(&mut self, tree: &RowTree, node: NodeId) {
-        flip(&mut self.toggled, &tree.node(node).key);
+        if tree.node(node).kind.is_group() {
+            flip(&mut self.toggled, &tree.node(node).key);
+        }
     }
 
     /// Sets whether a group is collapsed.

@@ -52,8 +52,22 @@ pub enum NodeKind {
     Quiet,
     /// The profiler's own rows and async spans.
     Recorder,
+    /// Counters of a process, a GPU or a file.
+    Counters,
+    /// The lane of a counter: index in [`Trace::counters`].
+    Counter(u32),
+    /// Instants whose lane has no spans, or that are on none: index in [`Lod::instants`].
+    Instants(u32),
     /// A lane (or the API part of one): index in [`Lod::leaves`].
     Leaf(u32),
+}
+
+impl NodeKind {
+    /// Whether it holds other nodes: all but lanes do.
+    #[must_use]
+    pub fn is_group(self) -> bool {
+        !matches!(self, Self::Leaf(_) | Self::Counter(_) | Self::Instants(_))
+    }
 }
 
 /// The tree.

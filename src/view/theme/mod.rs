@@ -204,6 +204,12 @@ impl Theme {
         fill.shade(55)
     }
 
+    /// Counters and instants: no layer's colour, so that they are taken for none.
+    #[must_use]
+    pub fn counter(&self) -> Rgba {
+        self.swatch(Swatch::Neutral)
+    }
+
     /// Lines of the exposed hatch: black at 55 %.
     #[must_use]
     pub fn hatch(&self) -> Rgba {

@@ -1,0 +1,121 @@
+//! Lanes of what has no duration: counters go below the threads of their process or the streams of their GPU, instants
+//! below the lane they are on.
+
+use std::collections::BTreeMap;
+
+use super::MAX_OPEN_COUNTERS;
+use super::tree::{Node, NodeId, NodeKind, RowTree};
+use crate::model::{Counter, DeviceId, Trace};
+
+/// Adds counters and those instants whose lane does not show.
+pub(super) fn add(trace: &Trace, tree: &mut RowTree) {
+    let mut groups: BTreeMap<Option<NodeId>, Vec<u32>> = BTreeMap::new();
+    for (i, counter) in (0_u32..).zip(trace.counters()) {
+        if !counter.times.is_empty() {
+            groups
+                .entry(home(trace, tree, counter))
+                .or_default()
+                .push(i);
+        }
+    }
+    for (parent, counters) in groups {
+        let place = parent.map_or(String::new(), |p| tree.node(p).key.clone());
+        let n = counters.len();
+        let group = Node {
+            title: format!("Counters ({n})"),
+            starts_collapsed: n > MAX_OPEN_COUNTERS,
+            ..node(format!("{place}/counters"), NodeKind::Counters)
+        };
+        let group = tree.push(parent, group);
+        for i in counters {
+            let counter = &trace.counters()[i as usize];
+            let key = format!(
+                "{place}/counter {}/{}/{}",
+                counter.source.0, counter.name, counter.series
+            );
+            let lane = Node {
+                title: title(counter),
+                ..node(key, NodeKind::Counter(i))
+            };
+            tree.push(Some(group), lane);
+        }
+    }
+    let lod = tree.lod().clone();
+    for (i, row) in (0_u32..).zip(lod.instants()) {
+        let shows = row.lane.is_some_and(|l| lod.leaves_of(l).len() > 0);
+        // Profilers mark the end of their record after the last span: out of view for ever.
+        let extent = trace.extent();
+        let first = row.before(trace, 0, extent.start);
+        if shows || row.before(trace, first, extent.end) == 0 {
+            continue;
+        }
+        let (key, title, parent) = match row.lane.map(|l| trace.lane(l)) {
+            Some(lane) => {
+                let parent = lane.process.and_then(|p| process(tree, p));
+                (lane.key.clone(), lane.name.clone(), parent)
+            }
+            None => ("trace".to_owned(), "Instants".to_owned(), None),
+        };
+        let lane = Node {
+            title,
+            ..node(format!("instants {key}"), NodeKind::Instants(i))
+        };
+        tree.push(parent, lane);
+    }
+}
+
+fn node(key: String, kind: NodeKind) -> Node {
+    Node {
+        key,
+        title: String::new(),
+        note: String::new(),
+        kind,
+        parent: None,
+        children: Vec::new(),
+        depth: 0,
+        starts_collapsed: false,
+    }
+}
+
+/// The group that a counter belongs to: its GPU, its process, its rank.
+fn home(trace: &Trace, tree: &RowTree, counter: &Counter) -> Option<NodeId> {
+    let with = |kind: NodeKind| tree.ids().find(|&id| tree.node(id).kind == kind);
+    if let Some(device) = device(trace, counter) {
+        return with(NodeKind::Gpu(device));
+    }
+    let found = counter.process.and_then(|p| process(tree, p));
+    found.or_else(|| {
+        let own = counter.process.map(|p| trace.process(p).rank);
+        let rank = own.or(trace.source(counter.source).rank)?;
+        with(NodeKind::Rank(rank))
+    })
+}
+
+fn process(tree: &RowTree, process: crate::model::ProcessId) -> Option<NodeId> {
+    let own = [NodeKind::Process(process), NodeKind::Worker(process)];
+    tree.ids().find(|&id| own.contains(&tree.node(id).kind))
+}
+
+/// Counters of a GPU say so in the name of their track: "GPU metrics, GPU 0".
+fn device(trace: &Trace, counter: &Counter) -> Option<DeviceId> {
+    let (_, index) = counter.name.rsplit_once(DEVICE)?;
+    let index: i64 = index.parse().ok()?;
+    let devices = trace.devices().iter().zip(0_u32..);
+    let mut of_source = devices.filter(|(d, _)| d.source == counter.source && d.index == index);
+    of_source.next().map(|(_, i)| DeviceId(i))
+}
+
+/// What stands before the number of a GPU.
+const DEVICE: &str = ", GPU ";
+
+/// Track and series; the track alone would be the same for all counters of a GPU.
+fn title(counter: &Counter) -> String {
+    let (name, series) = (&counter.name, &counter.series);
+    if series.is_empty() || series == name {
+        name.clone()
+    } else if name.contains(DEVICE) {
+        series.clone()
+    } else {
+        format!("{name} · {series}")
+    }
+}
