@@ -407,7 +407,7 @@ fn about(analysis: &Analysis, range: TimeRange) -> String {
         ""
     };
     text.push_str(&format!(
-        " · wait {}.{} % exposed{of}",
+        " · exposed wait {}.{} %{of}",
         tenths / 10,
         tenths % 10
     ));

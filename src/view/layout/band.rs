@@ -319,7 +319,7 @@ fn wait(
             ..bottom
         };
         let rect = waits::exposed_rect(ctx, &run, both);
-        waits::exposed(ctx, rect, out);
+        waits::exposed(ctx, rect, run.coverage() >= waits::HATCH_SHARE, out);
     }
     let clip = Rect::new(ctx.x0, top.y0, ctx.x1(), bottom.y1);
     waits::targets(ctx, rank, bottom, clip);
@@ -408,5 +408,5 @@ fn exposed_text(ctx: &Ctx<'_>, band: Band) -> (String, bool) {
         return (format!("wait {share}, exposed: unknown"), false);
     }
     let share = percent(exposed, window.len());
-    (format!("wait {share} exposed"), exposed > 0)
+    (format!("exposed wait {share}"), exposed > 0)
 }

@@ -1,6 +1,7 @@
 //! The overview (W2): the whole trace in a strip, per GPU busy density above and exposed wait below.
 
 use super::runs::{Run, Runs};
+use super::waits::LEAST_HEIGHT;
 use crate::analysis::{Analysis, Union};
 use crate::model::Trace;
 use crate::time::TimeRange;
@@ -95,7 +96,8 @@ fn strips(input: &OverviewInput<'_>, map: &Viewport, out: &mut Vec<Item>) {
             }
             let wait = input.theme.swatch(Swatch::Wait);
             for run in runs(map, &rank.wait_exposed, &trees.exposed, Runs::priority(map)) {
-                out.push(rect(&run, low.y0, low.y1, wait));
+                let height = (low.height() * run.coverage()).max(LEAST_HEIGHT);
+                out.push(rect(&run, low.y1 - height, low.y1, wait));
             }
         }
     }

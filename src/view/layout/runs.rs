@@ -51,6 +51,14 @@ impl Run {
         self.hull.end = self.hull.end.max(next.hull.end);
     }
 
+    /// Share of its time that is busy, 0–1; 1 for a single interval.
+    pub fn coverage(&self) -> f32 {
+        if self.count == 1 || self.hull.is_empty() {
+            return 1.0;
+        }
+        (self.busy as f64 / self.hull.len() as f64) as f32
+    }
+
     /// Height as a share of the row's bar: 35–100 % by busy share.
     pub fn height(&self) -> f32 {
         0.35 + 0.65 * f32::from(self.share) / SHARES as f32

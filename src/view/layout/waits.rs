@@ -17,6 +17,10 @@ use crate::view::theme::Swatch;
 
 /// From this width an exposed part is hatched, points.
 const HATCH_FROM: f32 = 5.0;
+/// Share of a run from which it is hatched as a single part is.
+pub(super) const HATCH_SHARE: f32 = 0.5;
+/// Least height of a run of exposed parts, points.
+pub(super) const LEAST_HEIGHT: f32 = 3.0;
 /// Columns narrower than this are left out, and closer ones join, points.
 const COLUMN: f64 = 3.0;
 
@@ -36,7 +40,7 @@ pub(super) fn row(ctx: &mut Ctx<'_>, wait: &WaitRow, place: Place, out: &mut Lay
         .map_or(LayerId(0), |&id| ctx.input.analysis.layers().of(id));
     for run in &runs {
         let rect = exposed_rect(ctx, run, place.bar);
-        exposed(ctx, rect, &mut out.priority);
+        exposed(ctx, rect, run.coverage() >= HATCH_SHARE, &mut out.priority);
         let first = span_at(ctx, wait, run.hull.start);
         ctx.list.marks.push(Mark {
             rect,
@@ -100,22 +104,23 @@ pub(super) fn exposed_runs(ctx: &Ctx<'_>, union: &Union, tree: &Tree) -> Vec<Run
 }
 
 /// Where an exposed part is drawn: all of the bar. A run of many covers of its height the share that is exposed, lest
-/// gaps between kernels look like one long wait.
+/// gaps of microseconds between kernels look like one long wait.
 pub(super) fn exposed_rect(ctx: &Ctx<'_>, run: &Run, bar: Rect) -> Rect {
+    let height = (bar.height() * run.coverage()).max(LEAST_HEIGHT);
     Rect::new(
         ctx.clip_x(run.x0),
-        bar.y1 - bar.height() * run.height(),
+        bar.y1 - height.min(bar.height()),
         ctx.clip_x(run.x1),
         bar.y1,
     )
 }
 
-/// One exposed part: solid, and hatched where there is room for it.
-pub(super) fn exposed(ctx: &Ctx<'_>, rect: Rect, out: &mut Vec<Item>) {
+/// One exposed part: solid, and hatched where it is most of its time and there is room for it.
+pub(super) fn exposed(ctx: &Ctx<'_>, rect: Rect, hatched: bool, out: &mut Vec<Item>) {
     let theme = ctx.input.theme;
     let fill = theme.swatch(Swatch::Wait);
     out.push(Item::Rect { rect, fill });
-    if rect.width() >= HATCH_FROM {
+    if hatched && rect.width() >= HATCH_FROM {
         out.push(Item::Hatch {
             rect,
             color: theme.hatch(),
@@ -194,11 +199,15 @@ pub(super) fn label(
     };
     let width = t.chars().count() as f32 * MONO_ADVANCE + 2.0 * PADDING;
     let plate = Rect::new(x0 + 2.0, bar.y0 + 1.0, x0 + 2.0 + width, bar.y1 - 1.0);
-    out.push(Item::Rect {
-        rect: plate,
-        fill: theme.swatch(Swatch::Wait),
-    });
-    let color: Rgba = theme.label(Swatch::Wait);
+    // The plate has the colour of what most of the wait is.
+    let wait_fill = theme.swatch(Swatch::Wait);
+    let mostly = parts.exposed.measure_in(shown) * 2 >= shown.len();
+    let (fill, color): (Rgba, Rgba) = if mostly {
+        (wait_fill, theme.label(Swatch::Wait))
+    } else {
+        (wait_fill.percent(30).over(theme.lane), theme.text)
+    };
+    out.push(Item::Rect { rect: plate, fill });
     out.push(text(
         (x0 + 2.0 + PADDING, y),
         t.clone(),
@@ -294,8 +303,8 @@ pub(super) fn columns(
 /// Neighbours closer than 3 points joined, then those of at least 3 points.
 fn joined(runs: &[Run]) -> Vec<(f64, f64)> {
     let mut out: Vec<(f64, f64)> = Vec::new();
-    // What is mostly busy gets no column.
-    for run in runs.iter().filter(|r| r.height() > 0.67) {
+    // Where the GPU mostly works there is no column.
+    for run in runs.iter().filter(|r| r.coverage() >= HATCH_SHARE) {
         match out.last_mut() {
             Some(last) if run.x0 - last.1 < COLUMN => last.1 = last.1.max(run.x1),
             _ => out.push((run.x0, run.x1)),
