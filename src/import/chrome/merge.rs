@@ -11,7 +11,7 @@ use super::pairs::Mark;
 use super::stream::Early;
 use super::tally::{Odd, Tally};
 use super::text::unescape;
-use crate::import::Context;
+use crate::import::{Context, Progress};
 use crate::model::{
     ArgsRef, CatId, Clock, CopyInfo, Counter, CounterId, NameId, RawSpan, Source, SourceId,
     SpanRow, TraceBuilder,
@@ -441,7 +441,7 @@ impl Merged {
     }
 
     /// Decides about spans at time 0, adds instants, closes begins. Returns whether anything can be drawn.
-    pub fn complete(&mut self, builder: &mut TraceBuilder) {
+    pub fn complete(&mut self, builder: &mut TraceBuilder, progress: &Progress) {
         let zero_is_far = self.zero_is_far();
         for held in std::mem::take(&mut self.held) {
             if zero_is_far {
@@ -466,7 +466,8 @@ impl Merged {
                 args: instant.args,
             });
         }
-        super::pairs::close(std::mem::take(&mut self.marks), builder, &mut self.tally);
+        let marks = std::mem::take(&mut self.marks);
+        super::pairs::close(marks, builder, &mut self.tally, progress);
         if let Some(capture) = self.capture {
             builder.set_capture(self.source, capture);
         }

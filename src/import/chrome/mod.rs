@@ -117,7 +117,8 @@ fn finish(end: End, source: Source, facts: &Facts, ctx: &mut Context<'_>) -> Res
         merged.tally.add(Odd::Unclosed, facts.inflated_bytes);
     }
     merged.tally.take(&mut root.tally);
-    merged.complete(ctx.builder);
+    merged.complete(ctx.builder, ctx.progress);
+    ctx.progress.check(&facts.path)?;
     let cpu_op = ctx.builder.category("cpu_op", true);
     let source = merged.source;
     let operations = merged.links.operation_count();
