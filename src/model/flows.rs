@@ -43,11 +43,15 @@ pub(super) fn resolve_flows(flows: &[Flow], spans: &Spans, lanes: &[Lane]) -> Ve
                     open.push(id);
                 }
             }
-            found[slot] = open
-                .iter()
-                .rev()
-                .find(|&&o| spans.end(o) > time || spans.start(o) == time)
-                .copied();
+            // Later moments cannot lie in what has ended; an empty span is met at its own moment only. What is left on
+            // top is the answer.
+            while open
+                .last()
+                .is_some_and(|&o| spans.end(o) <= time && spans.start(o) < time)
+            {
+                open.pop();
+            }
+            found[slot] = open.last().copied();
         }
     }
     found
@@ -59,4 +63,65 @@ pub(super) fn resolve_flows(flows: &[Flow], spans: &Spans, lanes: &[Lane]) -> Ve
             })
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{
+        ArgsOrigin, ArgsRef, Clock, LaneKind, Source, SpanRow, Trace, TraceBuilder, Tracer,
+    };
+
+    /// Spans `(start, end)` on one lane, and flows between two moments on it.
+    fn linked(
+        spans: impl Iterator<Item = (i64, i64)>,
+        flows: impl Iterator<Item = (i64, i64)>,
+    ) -> Trace {
+        let mut b = TraceBuilder::new().keep_times();
+        let source = b.add_source(Source {
+            path: std::path::PathBuf::new(),
+            tracer: Tracer::Torch,
+            producer: String::new(),
+            clock: Clock::Unknown,
+            to_trace_ns: 0,
+            shift_ns: 0,
+            capture: None,
+            rank: None,
+            args: ArgsOrigin::None,
+        });
+        let lane = b.add_lane(Lane::new(source, LaneKind::Cpu, "a"));
+        let (name, cat) = (b.intern("x"), b.category("cpu_op", true));
+        for (start, end) in spans {
+            b.add_span(SpanRow {
+                lane,
+                name,
+                cat,
+                start,
+                dur: end - start,
+                args: ArgsRef::NONE,
+            });
+        }
+        for (from, to) in flows {
+            b.link_fwdbwd_at((lane, from), (lane, to), cat);
+        }
+        b.finish()
+    }
+
+    #[test]
+    fn flows_link_the_innermost_spans_around_their_moments() {
+        let spans = [(0, 100), (10, 20), (15, 18), (30, 30), (90, 130)];
+        let flows = [(16, 19), (18, 30), (31, 95), (120, 125), (9, 10), (5, 131)];
+        let trace = linked(spans.into_iter(), flows.into_iter());
+        let links: Vec<(u32, u32)> = trace.fwdbwd().iter().map(|l| (l.from.0, l.to.0)).collect();
+        assert_eq!(links, [(0, 1), (0, 4), (1, 3), (2, 1), (4, 4)]);
+    }
+
+    #[test]
+    fn many_flows_behind_many_nested_spans_find_none_of_them() {
+        let n = 200_000;
+        let nested = (0..n).map(|i| (i, 2 * n - i));
+        let behind = (0..n / 2).map(|i| (2 * n + 2 * i, 2 * n + 2 * i + 1));
+        let trace = linked(nested, behind.chain([(n, n + 1)]));
+        assert_eq!(trace.fwdbwd().len(), 1);
+    }
 }
