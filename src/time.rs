@@ -215,7 +215,8 @@ pub fn parse_ns(text: &str) -> Result<i64, ParseTimeError> {
     let mut place = scale;
     for digit in fraction.bytes() {
         place /= 10;
-        value += i128::from(digit.wrapping_sub(b'0')) * place;
+        let part = i128::from(digit.wrapping_sub(b'0')) * place;
+        value = value.checked_add(part).ok_or_else(fail)?;
     }
     if negative {
         value = -value;
@@ -282,6 +283,8 @@ mod tests {
             "1.2.3s",
             "5 parsecs",
             "99999999999999999999s",
+            // Its whole seconds fit into 128 bits of nanoseconds, the fraction does not.
+            "170141183460469231731687303715.9s",
             "--4",
         ] {
             assert!(parse_ns(bad).is_err(), "{bad}");
