@@ -3,7 +3,7 @@
 use super::chunk::Chunk;
 use super::event::{Event, Parser};
 use super::key::is_event_key;
-use super::scan::{Fail, before, byte, skip_value, skip_ws, string_end};
+use super::scan::{Fail, Scan, before, byte, skip_value, skip_ws, string_end};
 use super::tally::Odd;
 
 /// Where in the list a window begins or ends.
@@ -101,7 +101,10 @@ pub(super) fn read(
                         parser.push(pos, &event);
                         (pos, state) = (end, State::Comma);
                     }
-                    Err(Fail::More) if !last => return stop(pos, State::Element, false),
+                    Err(Fail::More) if !last => {
+                        take_back(parser, |p| p.event(pos, &mut Event::empty()));
+                        return stop(pos, State::Element, false);
+                    }
                     Err(fail) => {
                         parser.chunk.tally.add(Odd::Broken, parser.at + pos as u64);
                         defect = match fail {
@@ -126,7 +129,10 @@ pub(super) fn read(
                         .add(Odd::NotObject, parser.at + pos as u64);
                     (pos, state) = (end, State::Comma);
                 }
-                Err(Fail::More) if !last => return stop(pos, state, false),
+                Err(Fail::More) if !last => {
+                    take_back(parser, |p| skip_value(w, pos, p.at, &mut p.chunk.tally));
+                    return stop(pos, state, false);
+                }
                 Err(_) => {
                     parser.chunk.tally.add(Odd::Broken, parser.at + pos as u64);
                     (pos, state) = (pos + 1, State::Lost);
@@ -134,6 +140,21 @@ pub(super) fn read(
             },
         }
     }
+}
+
+/// Takes back what an element counted that the window cuts off: the next window reads it from its beginning.
+fn take_back<'w, 'c>(
+    parser: &mut Parser<'w, 'c>,
+    read_again: impl FnOnce(&mut Parser<'w, 'c>) -> Scan,
+) {
+    if parser.chunk.tally.is_empty() {
+        return;
+    }
+    let all = std::mem::take(&mut parser.chunk.tally);
+    // It ends where it ended before; only what it counts on the way is wanted.
+    let _more = read_again(parser);
+    let cut_off = std::mem::replace(&mut parser.chunk.tally, all);
+    parser.chunk.tally.forget(&cut_off);
 }
 
 /// What a search for the next event found.
@@ -287,4 +308,41 @@ pub(super) fn guess(w: &[u8], at: u64, scratch: &mut Chunk) -> Option<usize> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_odd_counts_once_wherever_windows_are_cut() {
+        let text = br#"0x1,inf,[1,]],{"ph":"X",,"a":nan,"args":[nan,],"ts":1,} {"ph":"i","name":"x "y" z","ts":2},{}]"#;
+        let read = |chunk: &mut Chunk, from: usize, to: usize, state, last| {
+            let mut parser = Parser {
+                w: &text[from..to],
+                at: from as u64,
+                careful: false,
+                chunk,
+            };
+            read(&mut parser, 0, state, last)
+        };
+        let mut whole = Chunk::default();
+        read(&mut whole, 0, text.len(), State::First, true);
+        let kinds = [
+            Odd::BareWord,
+            Odd::Comma,
+            Odd::NoComma,
+            Odd::Quote,
+            Odd::NotObject,
+        ];
+        let counts =
+            |chunk: &Chunk| kinds.map(|odd| (chunk.tally.count(odd), chunk.tally.first(odd)));
+        assert_eq!(counts(&whole).map(|c| c.0), [4, 4, 1, 1, 3]);
+        for cut in 0..text.len() {
+            let mut parts = Chunk::default();
+            let stop = read(&mut parts, 0, cut, State::First, false);
+            read(&mut parts, stop.consumed, text.len(), stop.state, true);
+            assert_eq!(counts(&parts), counts(&whole), "cut at {cut}");
+        }
+    }
 }

@@ -194,7 +194,13 @@ impl Root {
             return Ok(Step::List(value + 1, elements::State::First));
         }
         if is_wanted(&key) {
-            match skip_value(w, value, at, &mut self.tally) {
+            let mut odd = Tally::default();
+            let end = skip_value(w, value, at, &mut odd);
+            // A value that the window cuts off is read again, or skipped.
+            if end != Err(Fail::More) {
+                self.tally.take(&mut odd);
+            }
+            match end {
                 Ok(behind) => {
                     self.remember(&key);
                     self.header.set(&key, &w[value..behind]);
@@ -288,6 +294,20 @@ mod tests {
         }
         assert_eq!(found, Some(text.len() - 3));
         assert_eq!(root.header.schema(), Some("1"));
+    }
+
+    #[test]
+    fn what_is_odd_in_the_header_counts_once() {
+        let text = br#"{"schemaVersion": [0x1, nan], "traceEvents": ["#;
+        for cut in 0..text.len() {
+            let mut root = Root::default();
+            let Step::Wait(done) = root.feed(&text[..cut], 0, 0, false) else {
+                panic!("no list before {cut}");
+            };
+            let step = root.feed(&text[done..], done as u64, 0, true);
+            assert_eq!(step, Step::List(text.len() - done, elements::State::First));
+            assert_eq!(root.tally.count(Odd::BareWord), 2, "cut at {cut}");
+        }
     }
 
     #[test]

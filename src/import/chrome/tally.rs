@@ -132,6 +132,18 @@ impl Tally {
         }
     }
 
+    /// Takes back what was counted last, which will be counted again.
+    pub fn forget(&mut self, last: &Self) {
+        for (count, n) in self.counts.iter_mut().zip(last.counts) {
+            *count = count.saturating_sub(n);
+        }
+    }
+
+    /// True where nothing was odd.
+    pub fn is_empty(&self) -> bool {
+        self.counts.iter().all(|&n| n == 0)
+    }
+
     /// Writes the notices.
     pub fn report(&self, report: &mut ImportReport, source: Option<SourceId>) {
         for (i, (odd, kind, code, text)) in REASON_TEXTS.iter().enumerate() {
