@@ -377,6 +377,11 @@ fn note_anomalies(trace: &Trace, report: &mut ImportReport) {
             "Times lie outside any plausible range: they were moved to its edge.",
         ),
         (
+            "far_source",
+            NoticeKind::Repaired,
+            "Files lie more than 73 years before or 146 years after the start of the trace, by their clocks or shifts: they were moved to the edge of that.",
+        ),
+        (
             "op_before_launch",
             NoticeKind::Info,
             "GPU operations start before the call that launched them: their delay counts as 0.",

@@ -4,13 +4,17 @@ use std::cmp::Reverse;
 
 use rayon::prelude::*;
 
-use super::builder::TraceBuilder;
+use super::builder::{TIME_LIMIT, TraceBuilder};
 use super::flows::resolve_flows;
 use super::ids::{RawSpan, SourceId, SpanId};
 use super::spans::assign_rows;
 use super::tables::{Clock, Counter, Source, SyncScope};
 use super::trace::{Link, Trace};
 use crate::time::TimeRange;
+
+/// The latest start in trace time. A source's own times reach as far from its first one, and the end of a span there is
+/// no more than [`TIME_LIMIT`] later: neither overflows, and no difference of two of them does.
+const LATEST: i128 = 2 * TIME_LIMIT as i128;
 
 impl TraceBuilder {
     /// Puts all sources on one clock, sorts, assigns sub-rows, resolves links. Returns the immutable trace.
@@ -63,21 +67,21 @@ impl TraceBuilder {
     /// one starts where the trace starts.
     fn align_clocks(&mut self) {
         let mut first: Vec<Option<i64>> = vec![None; self.trace.sources.len()];
-        let mut any: Vec<Option<i64>> = first.clone();
+        let mut starts: Vec<Option<(i64, i64)>> = vec![None; self.trace.sources.len()];
         for i in 0..self.span_count() {
             let source = self.source_of(i).index();
             let start = self.trace.spans.start[i];
-            let lower = |slot: &mut Option<i64>| *slot = Some(slot.map_or(start, |s| s.min(start)));
-            lower(&mut any[source]);
+            let (low, high) = starts[source].unwrap_or((start, start));
+            starts[source] = Some((low.min(start), high.max(start)));
             if self.trace.categories[self.trace.spans.cat[i].index()].counts {
-                lower(&mut first[source]);
+                first[source] = Some(first[source].map_or(start, |s| s.min(start)));
             }
         }
-        for (f, a) in first.iter_mut().zip(any) {
-            *f = f.or(a);
+        for (first, starts) in first.iter_mut().zip(&starts) {
+            *first = first.or(starts.map(|(low, _)| low));
         }
         if !self.keep_times {
-            self.choose_offsets(&first);
+            self.choose_offsets(&first, &starts);
         }
         let offsets: Vec<i64> = self.trace.sources.iter().map(|s| s.to_trace_ns).collect();
         let lane_offset: Vec<i64> = self
@@ -90,23 +94,27 @@ impl TraceBuilder {
         for (start, lane) in spans.start.iter_mut().zip(&spans.lane) {
             *start += lane_offset[lane.index()];
         }
+        let mut clamped = 0;
+        let mut moved = |time: i64, offset: i64| {
+            let sum = i128::from(time) + i128::from(offset);
+            let (low, high) = (-i128::from(TIME_LIMIT), LATEST);
+            clamped += u64::from(sum < low || sum > high);
+            i64::try_from(sum.clamp(low, high)).unwrap_or(TIME_LIMIT)
+        };
         for instant in &mut self.trace.instants {
-            instant.time = instant.time.saturating_add(offsets[instant.source.index()]);
+            instant.time = moved(instant.time, offsets[instant.source.index()]);
         }
         for counter in &mut self.trace.counters {
             let offset = offsets[counter.source.index()];
             for t in &mut counter.times {
-                *t = t.saturating_add(offset);
+                *t = moved(*t, offset);
             }
             sort_samples(counter);
         }
         self.trace.instants.sort_by_key(|i| i.time);
         for (source, range) in std::mem::take(&mut self.captures) {
             let offset = offsets[source.index()];
-            let range = TimeRange::new(
-                range.start.saturating_add(offset),
-                range.end.saturating_add(offset),
-            );
+            let range = TimeRange::new(moved(range.start, offset), moved(range.end, offset));
             let slot = &mut self.trace.sources[source.index()].capture;
             *slot = Some(slot.map_or(range, |c| TimeRange {
                 start: c.start.min(range.start),
@@ -120,12 +128,16 @@ impl TraceBuilder {
         }
         for (call, scope) in &mut self.syncs {
             if let SyncScope::Event { record_at, .. } = scope {
-                *record_at += lane_offset[spans.lane[call.0 as usize].index()];
+                let offset = lane_offset[spans.lane[call.0 as usize].index()];
+                *record_at = record_at.saturating_add(offset);
             }
         }
+        self.count_anomaly("clamped_time", clamped);
     }
 
-    fn choose_offsets(&mut self, first: &[Option<i64>]) {
+    /// `starts` are the earliest and the latest start of each source: a file that would lie out of reach is moved as a
+    /// whole to the edge of it, so that no time of its spans overflows.
+    fn choose_offsets(&mut self, first: &[Option<i64>], starts: &[Option<(i64, i64)>]) {
         let unix = |s: &Source, t: i64| match s.clock {
             Clock::Unix { zero } => Some(i128::from(zero) + i128::from(t) + i128::from(s.shift_ns)),
             Clock::Unknown => None,
@@ -138,14 +150,21 @@ impl TraceBuilder {
             .filter_map(|(s, f)| unix(s, (*f)?))
             .min();
         self.trace.unix_origin = origin.and_then(|o| i64::try_from(o).ok());
-        for (source, first) in self.trace.sources.iter_mut().zip(first) {
-            source.to_trace_ns = match (source.clock, self.trace.unix_origin) {
-                (Clock::Unix { zero }, Some(origin)) => {
-                    zero.saturating_sub(origin).saturating_add(source.shift_ns)
-                }
-                _ => first.unwrap_or(0).saturating_neg() + source.shift_ns,
-            };
+        let mut far = 0;
+        for (i, source) in self.trace.sources.iter_mut().enumerate() {
+            let wanted = match (source.clock, self.trace.unix_origin) {
+                (Clock::Unix { zero }, Some(origin)) => i128::from(zero) - i128::from(origin),
+                _ => -i128::from(first[i].unwrap_or(0)),
+            } + i128::from(source.shift_ns);
+            let (low, high) = starts[i].unwrap_or((0, 0));
+            // Starts lie within the limit on both sides of zero, so that both bounds can be met.
+            let fits = wanted
+                .min(LATEST - i128::from(high))
+                .max(-i128::from(TIME_LIMIT) - i128::from(low));
+            far += u64::from(fits != wanted);
+            source.to_trace_ns = i64::try_from(fits).unwrap_or(0);
         }
+        self.count_anomaly("far_source", far);
     }
 
     /// Sorts the columns; returns (order, place): `order[new] = old`, `place[old] = new`.
@@ -382,6 +401,62 @@ mod tests {
         let t = b.finish();
         assert_eq!(t.spans().starts(), [0, 1_000_000]);
         assert_eq!(t.unix_origin(), Some(1_000_500));
+    }
+
+    #[test]
+    fn sources_out_of_reach_are_moved_to_its_edge_as_a_whole() {
+        let far = [
+            (
+                Clock::Unix {
+                    zero: 9_000_000_000_000_000_000,
+                },
+                0,
+            ),
+            (Clock::Unix { zero: 0 }, i64::MAX),
+            (Clock::Unix { zero: i64::MIN }, i64::MIN),
+            (Clock::Unknown, 9_223_372_036_000_000_000),
+            (Clock::Unknown, i64::MIN),
+        ];
+        for (clock, shift) in far {
+            let mut b = TraceBuilder::new();
+            let near = b.add_source(source(Clock::Unix { zero: 0 }));
+            let other = b.add_source(source(clock));
+            b.source_mut(other).shift_ns = shift;
+            for s in [near, other] {
+                let lane = b.add_lane(Lane::new(s, LaneKind::Cpu, "a"));
+                span(&mut b, lane, "x", 500, 600);
+                span(&mut b, lane, "y", 700, TIME_LIMIT);
+            }
+            let t = b.finish();
+            let [x, y] = [2, 3].map(|i| t.spans().range(SpanId(i)));
+            assert_eq!(
+                (x.len(), y.start - x.start, y.len()),
+                (100, 200, TIME_LIMIT - 700),
+                "{clock:?} {shift}"
+            );
+            assert_eq!(t.anomalies()["far_source"], 1, "{clock:?} {shift}");
+            assert!(t.extent().len() > TIME_LIMIT);
+        }
+    }
+
+    #[test]
+    fn instants_and_samples_out_of_reach_are_counted() {
+        let mut b = TraceBuilder::new();
+        let s = b.add_source(source(Clock::Unknown));
+        let lane = b.add_lane(Lane::new(s, LaneKind::Cpu, "a"));
+        span(&mut b, lane, "x", -5, 600);
+        b.add_counter(Counter {
+            process: None,
+            source: s,
+            name: String::new(),
+            series: String::new(),
+            times: vec![i64::MAX, 7],
+            values: vec![1.0, 2.0],
+        });
+        let t = b.finish();
+        assert_eq!(i128::from(t.counters()[0].times[1]), LATEST);
+        assert_eq!(t.counters()[0].times[0], 12);
+        assert_eq!(t.anomalies()["clamped_time"], 1);
     }
 
     #[test]
