@@ -88,6 +88,11 @@ impl Archive {
         })
     }
 
+    /// The archive file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Looks at every member's head. Cancelling ends it.
     ///
     /// # Errors

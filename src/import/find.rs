@@ -44,6 +44,16 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
+    /// The same for all paths that lead here: the file without links and detours, and the member.
+    fn place(&self) -> (PathBuf, Option<String>) {
+        let (file, member) = match &self.member {
+            Some((archive, member)) => (archive.path(), Some(member.name.clone())),
+            None => (self.path.as_path(), None),
+        };
+        let place = std::fs::canonicalize(file).unwrap_or_else(|_gone| file.to_owned());
+        (place, member)
+    }
+
     /// Opens it.
     ///
     /// # Errors
@@ -68,6 +78,8 @@ pub(super) struct Looked {
     notes: Vec<(NoticeKind, &'static str, PathBuf, String)>,
     /// Files beside the traces that are none.
     others: u64,
+    /// Files that several of the given paths lead to, without the first mention.
+    repeated: Vec<PathBuf>,
 }
 
 impl Looked {
@@ -84,6 +96,28 @@ impl Looked {
             &[],
             || "Files that are no traces lie beside them and were left alone.".to_owned(),
         );
+        if let Some(first) = self.repeated.first() {
+            let count = self.repeated.len() as u64;
+            report.note_many(NoticeKind::Info, "named_twice", None, count, &[], || {
+                format!(
+                    "{} was named more than once, by another path or with its folder: it was read once.",
+                    file_name(first)
+                )
+            });
+        }
+    }
+
+    /// Leaves out what another of the given paths leads to already: figures would count it twice.
+    fn leave_out_repeated(&mut self) {
+        let mut seen = std::collections::BTreeSet::new();
+        let all = std::mem::take(&mut self.candidates);
+        for candidate in all {
+            if seen.insert(candidate.place()) {
+                self.candidates.push(candidate);
+            } else {
+                self.repeated.push(candidate.path);
+            }
+        }
     }
 
     fn note(&mut self, kind: NoticeKind, code: &'static str, path: &Path, text: String) {
@@ -132,9 +166,7 @@ pub(super) fn look(paths: &[PathBuf], progress: &Progress) -> Result<Looked, Loa
             ));
         }
     }
-    // Two paths may lead to one file.
-    let mut seen = std::collections::BTreeSet::new();
-    looked.candidates.retain(|c| seen.insert(c.path.clone()));
+    looked.leave_out_repeated();
     Ok(looked)
 }
 
