@@ -377,6 +377,11 @@ fn note_anomalies(trace: &Trace, report: &mut ImportReport) {
             "Times lie outside any plausible range: they were moved to its edge.",
         ),
         (
+            "many_categories",
+            NoticeKind::Guessed,
+            "There are more categories than can be told apart (65,534): the rest share one.",
+        ),
+        (
             "far_source",
             NoticeKind::Repaired,
             "Files lie more than 73 years before or 146 years after the start of the trace, by their clocks or shifts: they were moved to the edge of that.",

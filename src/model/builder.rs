@@ -17,6 +17,12 @@ use crate::time::TimeRange;
 /// 73 years on either side of the source's zero.
 pub(super) const TIME_LIMIT: i64 = i64::MAX / 4;
 
+/// Categories that are told apart. Two more share the rest: those that count and those that do not.
+const MOST_CATEGORIES: usize = (1 << 16) - 2;
+
+/// The name of the rest.
+const OTHER_CATEGORIES: &str = "(other categories)";
+
 /// One span as importers append it. Times are in the source's own clock.
 #[derive(Clone, Copy, Debug)]
 pub struct SpanRow {
@@ -133,20 +139,34 @@ impl TraceBuilder {
         self.trace.names.intern(text)
     }
 
-    /// The id of a category. `counts` is false for spans without one and for the recorder's own (`Trace`).
-    ///
-    /// # Panics
-    /// On more than 65,536 categories; importers put the rest under one name before that (see `so_far().categories()`).
+    /// The id of a category. `counts` is false for spans without one and for the recorder's own (`Trace`). Those of all
+    /// sources together are at most 65,536; the rest share one, and each of them is counted as `many_categories`.
     pub fn category(&mut self, name: &str, counts: bool) -> CatId {
-        if let Some(&id) = self.categories.get(&(name.to_owned(), counts)) {
+        let key = (name.to_owned(), counts);
+        if let Some(&id) = self.categories.get(&key) {
             return id;
         }
-        let id = CatId(u16::try_from(self.trace.categories.len()).expect("fewer than 2^16"));
+        let id = if self.trace.categories.len() < MOST_CATEGORIES {
+            self.add_category(key.clone())
+        } else {
+            self.count_anomaly("many_categories", 1);
+            let rest = (OTHER_CATEGORIES.to_owned(), counts);
+            match self.categories.get(&rest) {
+                Some(&id) => id,
+                None => self.add_category(rest),
+            }
+        };
+        self.categories.insert(key, id);
+        id
+    }
+
+    fn add_category(&mut self, key: (String, bool)) -> CatId {
+        let id = CatId(u16::try_from(self.trace.categories.len()).unwrap_or(u16::MAX));
         self.trace.categories.push(Category {
-            name: name.to_owned(),
-            counts,
+            name: key.0.clone(),
+            counts: key.1,
         });
-        self.categories.insert((name.to_owned(), counts), id);
+        self.categories.insert(key, id);
         id
     }
 
@@ -256,5 +276,30 @@ impl TraceBuilder {
         if n > 0 {
             *self.trace.anomalies.entry(what).or_default() += n;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_categories_than_there_are_numbers_share_one() {
+        let mut b = TraceBuilder::new();
+        let ids: Vec<CatId> = (0..70_000)
+            .map(|i| b.category(&format!("c{i}"), true))
+            .collect();
+        let rest = ids[69_999];
+        assert_eq!(ids[65_533], CatId(65_533));
+        assert!(ids[65_534..].iter().all(|&id| id == rest));
+        assert_eq!(b.category("c69999", true), rest);
+        assert_ne!(b.category("c69999", false), rest);
+        assert_eq!(b.so_far().categories().len(), 65_536);
+        assert_eq!(b.so_far().category(rest).name, OTHER_CATEGORIES);
+        assert_eq!(
+            b.so_far().anomalies()["many_categories"],
+            70_000 - 65_534 + 1
+        );
+        assert_eq!(b.category("c7", true), CatId(7));
     }
 }

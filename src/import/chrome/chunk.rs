@@ -112,6 +112,12 @@ impl Texts {
             .map(|e| e.start as usize..(e.start + e.len) as usize)
     }
 
+    /// One text.
+    fn range(&self, number: u32) -> Option<std::ops::Range<usize>> {
+        let e = self.entries.get(number as usize)?;
+        Some(e.start as usize..(e.start + e.len) as usize)
+    }
+
     fn clear(&mut self) {
         self.table.clear();
         self.entries.clear();
@@ -157,6 +163,11 @@ impl Cats {
     /// The categories, as positions in the window.
     pub fn ranges(&self) -> impl ExactSizeIterator<Item = std::ops::Range<usize>> + '_ {
         self.texts.ranges()
+    }
+
+    /// One category; none for [`NONE`].
+    pub fn range(&self, number: u32) -> Option<std::ops::Range<usize>> {
+        self.texts.range(number)
     }
 }
 

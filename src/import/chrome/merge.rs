@@ -18,9 +18,6 @@ use crate::model::{
 };
 use crate::time::TimeRange;
 
-/// Categories that the model still takes from one file.
-const MAX_CATEGORIES: usize = 20_000;
-
 /// A span at time 0, kept back until it is known whether the file starts there.
 struct Held {
     event: SpanEvent,
@@ -304,7 +301,7 @@ impl Merged {
         if let Some(&Some(cat)) = numbers.cats.get(cat as usize) {
             return cat;
         }
-        let range = chunk.cats.ranges().nth(cat as usize);
+        let range = chunk.cats.range(cat);
         let text = range.map_or(&b""[..], |r| &w[r]);
         let id = self.category(text, chunk.cats.class(cat), builder);
         if let Some(slot) = numbers.cats.get_mut(cat as usize) {
@@ -318,18 +315,11 @@ impl Merged {
             return cat;
         }
         let counts = !matches!(class, Class::None | Class::Recorder);
-        let cat = if self.cats.len() >= MAX_CATEGORIES {
-            self.tally.add(Odd::Categories, 0);
-            builder.category("(other categories)", counts)
-        } else {
-            let raw = unescape(text).0;
-            let name = todays_name(raw);
-            self.torch |= is_torch(&name);
-            builder.category(&name, counts)
-        };
-        if self.cats.len() < MAX_CATEGORIES {
-            self.cats.insert(text.to_owned(), cat);
-        }
+        let raw = unescape(text).0;
+        let name = todays_name(raw);
+        self.torch |= is_torch(&name);
+        let cat = builder.category(&name, counts);
+        self.cats.insert(text.to_owned(), cat);
         cat
     }
 

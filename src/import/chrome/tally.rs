@@ -41,8 +41,6 @@ pub(super) enum Odd {
     UnknownPhase,
     /// A counter value that is no number.
     Value,
-    /// More categories than the model holds.
-    Categories,
     /// A span at time 0 in a file that starts elsewhere.
     ZeroTime,
     /// The list or the object is not closed.
@@ -264,12 +262,6 @@ const REASON_TEXTS: [(Odd, NoticeKind, &str, &str); REASONS] = [
         Skipped,
         "bad_counter_value",
         "Counter values that are no numbers were skipped.",
-    ),
-    (
-        Odd::Categories,
-        Guessed,
-        "many_categories",
-        "The file has more categories than can be told apart; the rest shares one.",
     ),
     (
         Odd::ZeroTime,

@@ -153,6 +153,8 @@ pub(super) struct Chunk {
     pub fractions: Vec<(u32, i64, i64)>,
     pub names: Names,
     pub cats: Names,
+    /// Records whose category has no number.
+    pub more_cats: u64,
     pub lanes: Lanes,
     pub totals: Vec<Total>,
     pub counters: BTreeMap<(String, String), Samples>,
@@ -492,23 +494,26 @@ impl Chunk {
             .ok()
             .filter(|_| !token.escaped);
         let id = match text {
-            Some(text) => limited(&mut self.cats, text),
-            None => limited(&mut self.cats, &text_of(token)),
+            Some(text) => self.limited(text),
+            None => self.limited(&text_of(token)),
         };
         u16::try_from(id.0).unwrap_or(u16::MAX)
     }
-}
 
-/// Categories of one stretch. A file with thousands of them is no recording of a program: the rest share one.
-const MAX_CATS: usize = 4_096;
-
-fn limited(cats: &mut Names, text: &str) -> NameId {
-    match cats.find(text) {
-        Some(id) => id,
-        None if cats.len() < MAX_CATS => cats.intern(text),
-        None => cats.intern("(further categories)"),
+    fn limited(&mut self, text: &str) -> NameId {
+        match self.cats.find(text) {
+            Some(id) => id,
+            None if self.cats.len() < MAX_CATS => self.cats.intern(text),
+            None => {
+                self.more_cats += 1;
+                self.cats.intern("(other categories)")
+            }
+        }
     }
 }
+
+/// Categories of one stretch, as many as the numbers hold beside one for the rest.
+const MAX_CATS: usize = u16::MAX as usize;
 
 /// A PP row's device: 0 = CPU.
 fn device(record: &Record<'_>) -> i64 {

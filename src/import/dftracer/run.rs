@@ -238,6 +238,8 @@ impl Merge<'_> {
             .iter()
             .map(|(_, text)| category(text, ctx))
             .collect();
+        ctx.builder
+            .count_anomaly("many_categories", chunk.more_cats);
         let keys: Vec<LaneKey> = chunk.lanes.iter().cloned().collect();
         let mut lanes: Vec<Option<LaneId>> = vec![None; keys.len()];
         let (starts, durs) = (
@@ -446,11 +448,6 @@ const TIME: &str = "ms per interval";
 
 /// Spans without a category and the recorder's own do not count.
 fn category(text: &str, ctx: &mut Context<'_>) -> CatId {
-    let text = if ctx.builder.so_far().categories().len() < 60_000 {
-        text
-    } else {
-        "(further categories)"
-    };
     ctx.builder
         .category(text, !text.is_empty() && text != "dftracer")
 }

@@ -1,0 +1,168 @@
+//! Several files opened together, where they strain what one trace holds: named twice, centuries apart, with more
+//! categories than there are numbers.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use stallscope::import::{Loaded, Notice, OpenOptions, Progress, open};
+
+mod common;
+use common::scratch;
+
+fn write(path: PathBuf, text: &str) -> PathBuf {
+    std::fs::write(&path, text).expect("writable");
+    path
+}
+
+fn load(paths: &[PathBuf], shifts: &[(usize, i64)]) -> Loaded {
+    let options = OpenOptions {
+        shifts: shifts.to_vec(),
+        ..OpenOptions::default()
+    };
+    open(paths, &options, &Progress::new()).expect("opens")
+}
+
+fn notice<'a>(loaded: &'a Loaded, code: &str) -> &'a Notice {
+    let found = loaded.report.notices.iter().find(|n| n.code == code);
+    found.unwrap_or_else(|| panic!("no notice {code}"))
+}
+
+/// A file of torch.profiler with one span of 5 µs for each category.
+fn torch(base: i64, categories: impl Iterator<Item = String>) -> String {
+    let mut text = format!(r#"{{"baseTimeNanoseconds":{base},"traceEvents":["#);
+    for (i, cat) in categories.enumerate() {
+        let comma = if i > 0 { "," } else { "" };
+        write!(
+            text,
+            r#"{comma}{{"ph":"X","cat":"{cat}","name":"n","pid":1,"tid":1,"ts":{},"dur":5}}"#,
+            10 + 10 * i
+        )
+        .expect("memory");
+    }
+    text + "]}"
+}
+
+fn one(base: i64) -> String {
+    torch(base, std::iter::once("cpu_op".to_owned()))
+}
+
+#[test]
+fn a_file_that_is_named_twice_counts_once() {
+    let dir = scratch("sets-twice");
+    let file = write(dir.join("a.json"), &one(0));
+    let detour = dir.join("..").join("sets-twice").join("a.json");
+    let mut paths = vec![file.clone(), detour, dir.clone()];
+    #[cfg(unix)]
+    {
+        let link = dir.join("link.json");
+        std::os::unix::fs::symlink(&file, &link).expect("writable");
+        paths.push(link);
+    }
+    let loaded = load(&paths, &[]);
+    assert_eq!(loaded.trace.sources().len(), 1);
+    assert_eq!(loaded.trace.sources()[0].path, file);
+    assert_eq!(loaded.trace.spans().len(), 1);
+    let notice = notice(&loaded, "named_twice");
+    assert!(notice.count >= 2, "{notice}");
+    assert!(
+        notice.text.starts_with("a.json was named more than once"),
+        "{notice}"
+    );
+    // Two files of equal content are two.
+    let copy = write(dir.join("b.json"), &one(0));
+    let loaded = load(&[file, copy], &[]);
+    assert_eq!(loaded.trace.sources().len(), 2);
+    assert!(!loaded.report.has("named_twice"));
+}
+
+#[test]
+fn members_of_archives_of_one_name_are_not_the_same_file() {
+    let dir = scratch("sets-archives");
+    let tar = |path: &Path| {
+        let text = one(0);
+        let mut builder = tar::Builder::new(std::fs::File::create(path).expect("writable"));
+        let mut header = tar::Header::new_gnu();
+        header.set_size(text.len() as u64);
+        header.set_mode(0o644);
+        builder
+            .append_data(&mut header, "x/a.json", text.as_bytes())
+            .expect("writable");
+        builder.finish().expect("writable");
+    };
+    let (a, b) = (dir.join("a.tar"), dir.join("b.tar"));
+    tar(&a);
+    tar(&b);
+    let loaded = load(&[a.clone(), b], &[]);
+    assert_eq!(loaded.trace.sources().len(), 2);
+    let loaded = load(
+        &[a, dir.join("..").join("sets-archives").join("a.tar")],
+        &[],
+    );
+    assert_eq!(loaded.trace.sources().len(), 1);
+    assert_eq!(notice(&loaded, "named_twice").count, 1);
+}
+
+#[test]
+fn files_centuries_apart_open_and_keep_their_lengths() {
+    let dir = scratch("sets-far");
+    let here = write(dir.join("here.json"), &one(0));
+    let far = write(dir.join("far.json"), &one(9_000_000_000_000_000_000));
+    for (paths, shift) in [
+        ([&here, &far], None),
+        ([&far, &here], None),
+        ([&here, &here], Some(9_223_372_036_000_000_000)),
+        ([&here, &here], Some(i64::MIN)),
+    ] {
+        let copy = write(
+            dir.join("second.json"),
+            &std::fs::read_to_string(paths[1]).expect("just written"),
+        );
+        let shifts: Vec<(usize, i64)> = shift.map(|s| (1, s)).into_iter().collect();
+        let loaded = load(&[paths[0].clone(), copy], &shifts);
+        assert_eq!(loaded.trace.spans().durs(), [5_000, 5_000]);
+        assert_eq!(notice(&loaded, "far_source").count, 1);
+        assert!(loaded.report.has("files_far_apart"));
+    }
+}
+
+#[test]
+fn categories_of_all_files_share_their_numbers() {
+    let dir = scratch("sets-categories");
+    let names = |file: u32, n: u32| (0..n).map(move |i| format!("f{file}c{i}"));
+    let mut paths: Vec<PathBuf> = (0..4)
+        .map(|f| write(dir.join(format!("{f}.json")), &torch(0, names(f, 17_000))))
+        .collect();
+    let loaded = load(&paths, &[]);
+    assert_eq!(loaded.trace.spans().len(), 68_000);
+    // 65,534 have a number; `cpu_op` and the category of nothing may be among them.
+    let count = notice(&loaded, "many_categories").count;
+    assert!(
+        (68_000 - 65_534..=68_000 - 65_534 + 2).contains(&count),
+        "{count}"
+    );
+    let other = loaded.trace.spans().ids().filter(|&id| {
+        let cat = loaded.trace.spans().cat(id);
+        loaded.trace.category(cat).name == "(other categories)"
+    });
+    assert!(count.abs_diff(other.count() as u64) <= 2);
+
+    // Lines of DFTracer first, then JSON.
+    let mut lines = String::new();
+    for (i, cat) in names(9, 64_000).enumerate() {
+        let ts = 1_795_965_000_000_000_usize + 10 * i;
+        writeln!(
+            lines,
+            r#"{{"id":{i},"name":"read","cat":"{cat}","pid":1,"tid":1,"ts":{ts},"dur":5,"ph":1,"args":{{}}}}"#
+        )
+        .expect("memory");
+    }
+    let base = 1_795_965_000_000_000_000;
+    paths = vec![
+        write(dir.join("run.pfw"), &lines),
+        write(dir.join("torch.json"), &torch(base, names(0, 17_000))),
+    ];
+    let loaded = load(&paths, &[]);
+    assert_eq!(loaded.trace.sources().len(), 2);
+    assert_eq!(loaded.trace.spans().len(), 81_000);
+    assert!(notice(&loaded, "many_categories").count >= 81_000 - 65_534);
+}
