@@ -170,15 +170,16 @@ impl TraceBuilder {
         id
     }
 
-    /// Makes room for `n` more spans, to avoid the slack of doubling.
+    /// Makes room for `n` more spans, to avoid the slack of doubling. Where there is not so much memory the columns grow
+    /// as they are filled: `n` may be too large a guess.
     pub fn reserve(&mut self, n: usize) {
         let spans = &mut self.trace.spans;
-        spans.start.reserve_exact(n);
-        spans.dur.reserve_exact(n);
-        spans.name.reserve_exact(n);
-        spans.lane.reserve_exact(n);
-        spans.cat.reserve_exact(n);
-        spans.args.reserve_exact(n);
+        let _enough = (spans.start.try_reserve_exact(n))
+            .and_then(|()| spans.dur.try_reserve_exact(n))
+            .and_then(|()| spans.name.try_reserve_exact(n))
+            .and_then(|()| spans.lane.try_reserve_exact(n))
+            .and_then(|()| spans.cat.try_reserve_exact(n))
+            .and_then(|()| spans.args.try_reserve_exact(n));
     }
 
     /// Appends a span.
@@ -282,6 +283,14 @@ impl TraceBuilder {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn room_for_more_than_there_is_memory_is_only_a_wish() {
+        let mut b = TraceBuilder::new();
+        b.reserve(usize::MAX / 16);
+        b.reserve(usize::MAX);
+        assert_eq!(b.span_count(), 0);
+    }
 
     #[test]
     fn more_categories_than_there_are_numbers_share_one() {

@@ -43,8 +43,9 @@ pub(crate) use rows::Rows;
 /// Times beyond this are no times: the trace's own limit, so that sums never overflow.
 const TIME_LIMIT: i64 = i64::MAX / 4;
 
-/// Bytes of the smallest row: an upper bound for the number of rows in a file.
-const SMALLEST_ROW: u64 = 16;
+/// Bytes of a row of the tables that become spans, at least, with its share of names and indices. Only an estimate
+/// for the room made at first, as row numbers alone may be far apart.
+const USUAL_ROW: u64 = 64;
 
 /// Reads an export into the builder of `ctx`.
 ///
@@ -204,7 +205,7 @@ impl<'a> Importer<'a> {
         let before = self.builder.span_count();
         let events = rows::TABLES.iter().map(|t| self.rows_at_most(t));
         let most = events.fold(0, u64::saturating_add);
-        let room = most.min(self.reader.db.bytes / SMALLEST_ROW);
+        let room = most.min(self.reader.db.bytes / USUAL_ROW);
         self.builder.reserve(usize::try_from(room).unwrap_or(0));
         self.scan(&strings::SPEC, |this, block| {
             this.strings.push(block, &mut this.tally)

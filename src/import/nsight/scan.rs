@@ -123,11 +123,45 @@ impl Plan {
         match (edge("min"), edge("max")) {
             (Ok(Some(min)), Ok(Some(max))) => Self::between(min, max),
             (Ok(None), Ok(None)) => Self::default(),
-            // A damaged edge: whatever lies in between may still be readable.
-            _ => Self {
-                ranges: vec![(i64::MIN, i64::MAX)],
-            },
+            // A damaged edge: whatever lies behind it may still be readable.
+            (min, max) => {
+                let sql = format!(
+                    "SELECT {rowid} FROM {} WHERE {rowid} >= ?1 ORDER BY {rowid} LIMIT 1",
+                    quoted(table)
+                );
+                let next = |from: i64| db.conn.query_row(&sql, [from], |row| row.get(0)).ok();
+                Self::around_damage(min.ok().flatten(), max.ok().flatten(), next)
+            }
         }
+    }
+
+    /// A table one or both of whose edges cannot be read. Row numbers count from 1 where nobody chose others, so that
+    /// the search for what is readable begins there: `next` gives the first row from a number on, if it can be read.
+    fn around_damage(
+        min: Option<i64>,
+        max: Option<i64>,
+        next: impl Fn(i64) -> Option<i64>,
+    ) -> Self {
+        let steps = || (0..62).map(|i| 1_i64 << i);
+        let low = min.unwrap_or_else(|| {
+            let start = max.unwrap_or(1).min(1);
+            let below = steps().map(|step| start.saturating_sub(step));
+            below
+                .take_while(|&x| next(x).is_some())
+                .last()
+                .unwrap_or(start)
+        });
+        if let Some(max) = max {
+            return Self::between(low, max);
+        }
+        // The end is somewhere behind the last readable row; what lies up to there can be divided.
+        let found = steps()
+            .filter_map(|step| next(low.saturating_add(step)))
+            .max();
+        let known = found.unwrap_or(low).min(i64::MAX - 1);
+        let mut plan = Self::between(low, known);
+        plan.ranges.push((known + 1, i64::MAX));
+        plan
     }
 
     fn between(min: i64, max: i64) -> Self {
@@ -143,12 +177,12 @@ impl Plan {
         }
     }
 
-    /// Row numbers covered: the number of rows, where no row was deleted.
+    /// Row numbers covered: the number of rows, where no row was deleted. A range whose end is not known is left out.
     pub fn rows_at_most(&self) -> u64 {
-        match (self.ranges.first(), self.ranges.last()) {
-            (Some(&(from, _)), Some(&(_, to))) => to.abs_diff(from).saturating_add(1),
-            _ => 0,
-        }
+        let known = self.ranges.iter().filter(|r| r.1 < i64::MAX);
+        known
+            .map(|&(from, to)| to.abs_diff(from).saturating_add(1))
+            .fold(0, u64::saturating_add)
     }
 
     /// True for a table without rows.
@@ -573,5 +607,25 @@ mod tests {
         }
         assert!(Plan::between(2, 1).is_empty());
         assert_eq!(Plan::between(1, 50).rows_at_most(), 50);
+    }
+
+    #[test]
+    fn plans_go_around_damaged_edges() {
+        // Rows 1 to 100,000, of which those below `first` and above `last` cannot be read.
+        let next = |first: i64, last: i64| move |x: i64| (x >= first && x <= last).then_some(x);
+        let plan = Plan::around_damage(None, Some(100_000), next(41, 100_000));
+        assert_eq!(plan, Plan::between(1, 100_000));
+        let plan = Plan::around_damage(Some(1), None, next(1, 99_900));
+        assert_eq!(plan.ranges[0].0, 1);
+        assert_eq!(plan.ranges.last(), Some(&(65_538, i64::MAX)));
+        assert_eq!(plan.rows_at_most(), 65_537);
+        let plan = Plan::around_damage(None, None, next(41, 99_900));
+        assert_eq!(plan.ranges.last(), Some(&(65_538, i64::MAX)));
+        assert_eq!(plan.ranges[0].0, 1);
+        // Numbers below 1 that are readable, and nothing that is.
+        let plan = Plan::around_damage(None, Some(10), |x| (x >= -100).then_some(x));
+        assert_eq!(plan, Plan::between(-63, 10));
+        let plan = Plan::around_damage(None, None, |_| None);
+        assert_eq!(plan.ranges, [(1, 1), (2, i64::MAX)]);
     }
 }
