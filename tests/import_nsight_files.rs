@@ -14,7 +14,7 @@ mod simulation;
 #[path = "support/nsight_tiny.rs"]
 mod tiny;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -150,9 +150,9 @@ fn locked_databases_and_stale_journals_are_read_as_they_stand() {
     assert_eq!(warnings(&loaded), ["as_it_stands"]);
 }
 
-#[test]
-fn one_bad_page_costs_its_rows_and_no_more() {
-    let path = scratch("bad_page").join("report.sqlite");
+/// An export with 4,000 kernels on stream 7, and the pages of that table's rows, in order.
+fn many_kernels(folder: &str) -> (PathBuf, Vec<usize>) {
+    let path = scratch(folder).join("report.sqlite");
     let mut tiny = Tiny::write(&path, "3.24.0");
     tiny.sql("BEGIN");
     for i in 0..4_000_i32 {
@@ -169,21 +169,63 @@ fn one_bad_page_costs_its_rows_and_no_more() {
         )
         .expect("a page");
     drop(db);
-    let mut bytes = std::fs::read(&path).expect("readable");
-    // The root of the table points at its leaves; break the one in the middle.
+    let bytes = std::fs::read(&path).expect("readable");
+    // The root of the table points at its leaves.
     let root = &bytes[usize::try_from(page - 1).expect("small") * 4096..][..4096];
     assert_eq!(root[0], 5, "the root is an inner page");
     let cells = usize::from(u16::from_be_bytes([root[3], root[4]]));
-    let cell = 12 + 2 * (cells / 2);
-    let at = usize::from(u16::from_be_bytes([root[cell], root[cell + 1]]));
-    let leaf = u32::from_be_bytes(root[at..at + 4].try_into().expect("four bytes"));
-    let from = (usize::try_from(leaf).expect("small") - 1) * 4096;
-    bytes[from..from + 4096].fill(0xFF);
-    std::fs::write(&path, bytes).expect("written");
-    let loaded = load(&path).expect("opens");
-    assert!(warnings(&loaded).contains(&"damaged_table"));
-    let rows = lane(&loaded.trace, "G10.0.1.7").spans.len();
-    assert!((3_700..4_000).contains(&rows), "{rows} rows were kept");
+    let page = |at: usize| {
+        let number = u32::from_be_bytes(root[at..at + 4].try_into().expect("four bytes"));
+        usize::try_from(number).expect("small")
+    };
+    let mut leaves: Vec<usize> = (0..cells)
+        .map(|i| {
+            page(usize::from(u16::from_be_bytes([
+                root[12 + 2 * i],
+                root[13 + 2 * i],
+            ])))
+        })
+        .collect();
+    leaves.push(page(8));
+    (path, leaves)
+}
+
+#[test]
+fn one_bad_page_costs_its_rows_and_no_more() {
+    let (path, leaves) = many_kernels("bad_page");
+    let whole = std::fs::read(&path).expect("readable");
+    let (last, middle) = (leaves.len() - 1, leaves.len() / 2);
+    for broken in [
+        vec![0],
+        vec![middle],
+        vec![last],
+        vec![0, last],
+        vec![0, middle, last],
+    ] {
+        let mut bytes = whole.clone();
+        for &leaf in &broken {
+            bytes[(leaves[leaf] - 1) * 4096..][..4096].fill(0xFF);
+        }
+        std::fs::write(&path, bytes).expect("written");
+        let loaded = load(&path).expect("opens");
+        let places = loaded
+            .report
+            .notices
+            .iter()
+            .find(|n| n.code == "damaged_table");
+        let count = places.expect("noted").count;
+        assert!(
+            (1..=broken.len() as u64).contains(&count),
+            "{broken:?}: {count} places"
+        );
+        let rows = lane(&loaded.trace, "G10.0.1.7").spans.len();
+        // The search behind a bad page may pass over as many rows again.
+        let most = 4_000 - 20 * broken.len();
+        assert!(
+            (most - 280 * broken.len()..most).contains(&rows),
+            "{broken:?}: {rows} rows were kept"
+        );
+    }
 }
 
 #[test]
