@@ -30,10 +30,11 @@ pub(super) fn open(
     let mut attempt = Attempt::run(&looked.candidates, options, progress)?;
     let kept = attempt.kept(&looked.candidates, options);
     if kept.len() < looked.candidates.len() && attempt.is_mixed(&looked.candidates, &kept) {
-        // Some of what was read must not stay: read the rest again into a fresh model.
-        let mut again = Attempt::run(&kept, options, progress)?;
-        again.explain_left_out(&attempt, &looked.candidates, &kept);
-        attempt = again;
+        // Some of what was read must not stay: read the rest again into a fresh model, which takes the place of the
+        // first one in memory.
+        let before = attempt.into_before(&kept);
+        attempt = Attempt::run(&kept, options, progress)?;
+        attempt.explain_left_out(before, &looked.candidates, &kept);
     }
     let Attempt {
         builder,
@@ -62,6 +63,13 @@ pub(super) fn open(
 struct Attempt {
     builder: TraceBuilder,
     report: ImportReport,
+    failed: Vec<(PathBuf, LoadError)>,
+}
+
+/// What is known of a first reading once its model is gone.
+struct Before {
+    /// The clock of the first file that is kept is Unix time.
+    first_unix: bool,
     failed: Vec<(PathBuf, LoadError)>,
 }
 
@@ -157,16 +165,22 @@ impl Attempt {
             .any(|f| !kept.contains(f.path.as_path()) && self.source_of(f).is_some())
     }
 
+    /// What to remember of a reading that is given up for one of the kept files alone.
+    fn into_before(self, kept: &[Candidate]) -> Before {
+        let first = kept.first().and_then(|first| self.source_of(first));
+        Before {
+            first_unix: first.is_some_and(|s| matches!(s.clock, Clock::Unix { .. })),
+            failed: self.failed,
+        }
+    }
+
     /// Says which files of the first reading are not in this one.
-    fn explain_left_out(&mut self, before: &Self, files: &[Candidate], kept: &[Candidate]) {
+    fn explain_left_out(&mut self, before: Before, files: &[Candidate], kept: &[Candidate]) {
         let stays: BTreeSet<&Path> = kept.iter().map(|f| f.path.as_path()).collect();
         let Some(first) = kept.first() else {
             return;
         };
         let first_name = file_name(&first.path);
-        let first_unix = before
-            .source_of(first)
-            .is_some_and(|s| matches!(s.clock, Clock::Unix { .. }));
         let failed: BTreeSet<&Path> = before.failed.iter().map(|(p, _)| p.as_path()).collect();
         for file in files.iter().filter(|f| !stays.contains(f.path.as_path())) {
             if failed.contains(file.path.as_path()) {
@@ -178,7 +192,7 @@ impl Attempt {
                 "clock_unrelated",
                 &file.path,
                 || {
-                    let who = if first_unix {
+                    let who = if before.first_unix {
                         file_name(&file.path)
                     } else {
                         first_name.clone()
@@ -191,7 +205,7 @@ impl Attempt {
                 },
             );
         }
-        self.failed.extend(before.failed.iter().cloned());
+        self.failed.extend(before.failed);
     }
 }
 
