@@ -508,3 +508,28 @@ fn files_of_one_run_open_together_and_can_be_shifted() {
     expected[1] = 1_500_000;
     assert_eq!(shifts, expected);
 }
+
+/// The exit code of a command whose reader is gone before it writes.
+fn unheard(args: &[&str]) -> Option<i32> {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let status = program()
+        .args(args)
+        .stdout(writer)
+        .stderr(Stdio::null())
+        .status();
+    status.unwrap().code()
+}
+
+#[test]
+fn a_limit_is_judged_though_nobody_reads_the_answer() {
+    let exposed = sample(EXPOSED);
+    let limit = |percent| unheard(&["check", &exposed, "--max-exposed-wait", percent]);
+    assert_eq!(limit("0%"), Some(3));
+    assert_eq!(limit("100%"), Some(0));
+    let no_gpu = sample(NO_GPU);
+    let code = unheard(&["check", &no_gpu, "--max-exposed-wait", "5%"]);
+    assert_eq!(code, Some(4));
+    // Others only say something: `stallscope report x | head`.
+    assert_eq!(unheard(&["report", &exposed]), Some(0));
+}

@@ -68,15 +68,15 @@ pub fn run(args: &Check, out: &mut dyn Write) -> Result<u8, CliError> {
             l.note.clone(),
         ]);
     }
-    out.write_all(t.render().as_bytes())?;
     let any = |o: Outcome| lines.iter().any(|l| l.outcome == o);
-    Ok(if any(Outcome::Broken) {
+    let code = if any(Outcome::Broken) {
         EXIT_BROKEN
     } else if any(Outcome::Inconclusive) {
         EXIT_INCONCLUSIVE
     } else {
         0
-    })
+    };
+    super::written(code, out.write_all(t.render().as_bytes()))
 }
 
 fn judge(a: &Analysed, args: &Check) -> Vec<Line> {

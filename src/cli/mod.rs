@@ -103,8 +103,22 @@ pub fn start() -> Request {
     };
     let mut out = io::BufWriter::new(io::stdout().lock());
     let result = run(command, &mut out);
-    let result = result.and_then(|code| Ok(out.flush().map(|()| code)?));
+    let result = result.and_then(|code| written(code, out.flush()));
     Request::Done(finish(result))
+}
+
+/// The exit code of a command whose answer was written, or not: a reader that has seen enough changes nothing, and what
+/// `check` found stands though nobody could be told.
+fn written(code: u8, result: io::Result<()>) -> Result<u8, CliError> {
+    match result {
+        Ok(()) => Ok(code),
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(code),
+        Err(e) if code != 0 => {
+            complain(&CliError::Output(e));
+            Ok(code)
+        }
+        Err(e) => Err(CliError::Output(e)),
+    }
 }
 
 /// The window, or why there is none.
