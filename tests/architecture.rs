@@ -142,6 +142,40 @@ fn uses(code: &str, prefix: &str) -> BTreeSet<String> {
     found
 }
 
+/// The code with every `super::…` that leads out of all modules written as `crate::`.
+fn from_the_root(name: &str, code: &str) -> String {
+    let path = name.trim_end_matches(".rs").trim_end_matches("/mod");
+    let depth = match path {
+        "lib" | "main" => 0,
+        path => path.split('/').count(),
+    };
+    // The formatter puts a module inside a file (mostly its tests) between such a line and a bare brace.
+    let mut inline = 0;
+    let line = |line: &str| {
+        let opens = line.ends_with('{') && line.split_whitespace().rev().nth(2) == Some("mod");
+        if opens && !line.starts_with(' ') {
+            inline = 1;
+        } else if line.starts_with('}') {
+            inline = 0;
+        }
+        let to_root = "super::".repeat(depth + inline);
+        if to_root.is_empty() {
+            return line.to_owned();
+        }
+        let mut out = String::new();
+        let mut rest = line;
+        while let Some(at) = rest.find(&to_root) {
+            let joined = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+            let starts = !out.ends_with(joined) && !rest[..at].ends_with(joined);
+            out.push_str(&rest[..at]);
+            out.push_str(if starts { "crate::" } else { &to_root });
+            rest = &rest[at + to_root.len()..];
+        }
+        out + rest
+    };
+    code.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
 #[test]
 fn modules_use_only_what_they_may() {
     let mut wrong = Vec::new();
@@ -153,12 +187,12 @@ fn modules_use_only_what_they_may() {
             ));
             continue;
         };
-        let prefix = if own == "main" {
-            "stallscope::"
-        } else {
-            "crate::"
-        };
-        for used in uses(&code(&text), prefix) {
+        let code = from_the_root(&name, &code(&text));
+        let mut all = uses(&code, "stallscope::");
+        if own != "main" {
+            all.extend(uses(&code, "crate::"));
+        }
+        for used in all {
             let known = MAY_USE.iter().any(|(m, _)| *m == used);
             if known && used != own && !allowed.contains(&used.as_str()) {
                 wrong.push(format!("{name}: {own} must not use {used}"));
@@ -228,4 +262,25 @@ fn the_checks_see_what_they_look_for() {
     );
     assert_eq!(found("let x: crate::view::Row = mycrate::app::y;"), "view");
     assert_eq!(code("a // crate::app\nb"), "a \nb");
+    let root = |name: &str, code: &str| found(&from_the_root(name, code));
+    assert_eq!(root("samples.rs", "use super::app;"), "app");
+    assert_eq!(
+        root("model/mod.rs", "use super::{app::x, view};"),
+        "app view"
+    );
+    assert_eq!(
+        root("model/spans.rs", "use super::app; use super::super::view;"),
+        "view"
+    );
+    assert_eq!(
+        root("a/b/c.rs", "super::super::x; super::super::super::cli::y"),
+        "cli"
+    );
+    let tests =
+        "use super::app;\nmod tests {\n    use super::view;\n    use super::super::cli;\n}\n";
+    assert_eq!(root("time.rs", tests), "app cli");
+    assert_eq!(
+        root("lib.rs", "mod tests {\n    use super::view;\n}"),
+        "view"
+    );
 }
