@@ -42,7 +42,8 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn reached(&self, permille: u32) -> Result<(), Cancelled> {
+    /// Tells how far it is. Fails once somebody cancelled.
+    pub fn reached(&self, permille: u32) -> Result<(), Cancelled> {
         if !(self.on)(permille) {
             self.stop.store(true, Ordering::Relaxed);
         }
@@ -165,7 +166,7 @@ impl Analysis {
             let gpu = loops::primary_gpu(&core, number, numbers.len());
             let mut rank = loops::build_rank(&core, number, gpu, &gpus, &options.loop_lanes);
             if let Some(lane) = rank.loop_lane {
-                let found = steps::find(&core, rules, args, lane);
+                let found = steps::find(&core, rules, args, lane, watch)?;
                 rank.steps = found.steps;
                 rank.steps_how = found.how;
                 rank.dropped_fetches = found.dropped;

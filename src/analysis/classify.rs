@@ -1,5 +1,6 @@
 //! Roles of lanes and layers of spans. Each distinct (source tracer, lane kind, role, category, name) is matched once.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
@@ -11,15 +12,22 @@ use super::layers::{LayerId, Layers};
 use super::rules::{LaneGroup, Outcome, Rules};
 use crate::model::{CatId, LaneId, LaneKind, NameId, Role, SpanId, Trace, Tracer};
 
-/// Gives args of spans to rules that ask for them, and the numbers of explicit steps. The analysis itself reads no file.
+/// Whether to go on; `false` stops whoever asks.
+pub type GoOn<'a> = dyn Fn() -> bool + 'a;
+
+/// Gets a span and the way to its args as text; `None` where it has no such arg. Returns `false` to stop.
+pub type Found<'a> = dyn FnMut(SpanId, &dyn Fn(&str) -> Option<String>) -> bool + 'a;
+
+/// Gives args of spans to rules that ask for them, and the numbers of explicit steps. The analysis itself reads no file,
+/// and asks for many spans at once: files that have to be inflated are read in one pass only in the order they lie in.
 pub trait ArgSource: Sync {
-    /// The value of an arg as text; `None` when the span has no such arg.
-    fn arg(&self, span: SpanId, key: &str) -> Option<String>;
+    /// Calls `found` once for each of the spans, in any order, unless it is stopped.
+    fn each(&self, spans: &[SpanId], go_on: &GoOn<'_>, found: &mut Found<'_>);
 }
 
-impl<F: Fn(SpanId, &str) -> Option<String> + Sync> ArgSource for F {
-    fn arg(&self, span: SpanId, key: &str) -> Option<String> {
-        self(span, key)
+impl<F: Fn(&[SpanId], &GoOn<'_>, &mut Found<'_>) + Sync> ArgSource for F {
+    fn each(&self, spans: &[SpanId], go_on: &GoOn<'_>, found: &mut Found<'_>) {
+        self(spans, go_on, found);
     }
 }
 
@@ -28,24 +36,19 @@ impl<F: Fn(SpanId, &str) -> Option<String> + Sync> ArgSource for F {
 pub struct NoArgs;
 
 impl ArgSource for NoArgs {
-    fn arg(&self, _span: SpanId, _key: &str) -> Option<String> {
-        None
+    fn each(&self, spans: &[SpanId], _go_on: &GoOn<'_>, found: &mut Found<'_>) {
+        for &span in spans {
+            if !found(span, &|_key| None) {
+                return;
+            }
+        }
     }
 }
 
-/// The value of an arg: the copy kind from the model's own table, everything else from the caller.
-pub(super) fn arg_of(
-    trace: &Trace,
-    args: &dyn ArgSource,
-    span: SpanId,
-    key: &str,
-) -> Option<String> {
-    if key == "copyKind"
-        && let Some(kind) = trace.copy(span).and_then(|c| c.raw_kind)
-    {
-        return Some(kind.to_string());
-    }
-    args.arg(span, key)
+/// The value of an arg that the model itself holds: a copy's kind.
+fn own_arg(trace: &Trace, span: SpanId, key: &str) -> Option<String> {
+    let kind = trace.copy(span).filter(|_| key == "copyKind")?.raw_kind?;
+    Some(kind.to_string())
 }
 
 /// The role of every lane: what the file says of the thread, then of the process, then the role rules, else main.
@@ -103,6 +106,12 @@ pub(super) fn group_of(trace: &Trace, roles: &[Role], lane: LaneId) -> LaneGroup
 
 type Key = (LaneGroup, CatId, NameId);
 
+/// Layers by the values of the args that decide about them.
+type ByValues = FxHashMap<(Key, Vec<Option<String>>), LayerId>;
+
+/// Values that are remembered: with more of them, as with file names, hardly any comes again.
+const MOST_VALUES: usize = 1 << 14;
+
 struct Classifier<'a> {
     trace: &'a Trace,
     rules: &'a Rules,
@@ -141,13 +150,36 @@ impl Classifier<'_> {
         rule.map_or(LayerId::OTHER, |r| self.rules.rules[r].layer)
     }
 
-    /// Layers of one lane's spans.
-    fn lane(&self, lane: LaneId, group: LaneGroup, out: &mut [LayerId]) {
+    /// The keys of args that an outcome depends on.
+    fn keys<'a>(&'a self, outcome: &'a Outcome) -> impl Iterator<Item = &'a str> {
+        let rules = outcome.conditional.iter().map(|&r| &self.rules.rules[r]);
+        rules.flat_map(|r| r.args.iter().map(|(key, _)| key.as_str()))
+    }
+
+    /// The layer of a span whose rules ask for args, which is worked out once for equal values.
+    fn decided(
+        &self,
+        known: &mut ByValues,
+        key: Key,
+        outcome: &Outcome,
+        arg: &dyn Fn(&str) -> Option<String>,
+    ) -> LayerId {
+        let values: Vec<Option<String>> = self.keys(outcome).map(arg).collect();
+        let decide = || self.layer(self.rules.decide(outcome, arg));
+        if known.len() >= MOST_VALUES {
+            let layer = known.get(&(key, values));
+            return layer.copied().unwrap_or_else(decide);
+        }
+        *known.entry((key, values)).or_insert_with(decide)
+    }
+
+    /// Layers of one lane's spans. Returns those whose args have to be read first.
+    fn lane(&self, lane: LaneId, group: LaneGroup, out: &mut [LayerId]) -> Vec<SpanId> {
         let spans = self.trace.spans();
         let mut fixed: FxHashMap<(CatId, NameId), LayerId> = FxHashMap::default();
         let mut by_args: FxHashMap<(CatId, NameId), Outcome> = FxHashMap::default();
-        let mut by_values: FxHashMap<(CatId, NameId, Vec<Option<String>>), LayerId> =
-            FxHashMap::default();
+        let mut by_values = ByValues::default();
+        let mut unread = Vec::new();
         let (mut last, mut last_layer) = (None, LayerId::OTHER);
         for (slot, span) in out.iter_mut().zip(self.trace.lane_spans(lane)) {
             let key = (spans.cat(span), spans.name(span));
@@ -175,19 +207,46 @@ impl Classifier<'_> {
                 *slot = layer;
                 continue;
             }
-            let keys = outcome
-                .conditional
-                .iter()
-                .flat_map(|&r| &self.rules.rules[r].args);
-            let values: Vec<Option<String>> = keys
-                .map(|(k, _)| arg_of(self.trace, self.args, span, k))
-                .collect();
             let outcome = &*outcome;
-            *slot = *by_values.entry((key.0, key.1, values)).or_insert_with(|| {
-                let arg = |k: &str| arg_of(self.trace, self.args, span, k);
-                self.layer(self.rules.decide(outcome, &arg))
-            });
+            let own = |key: &str| own_arg(self.trace, span, key);
+            if self.keys(outcome).all(|key| own(key).is_some()) {
+                let key = (group, key.0, key.1);
+                *slot = self.decided(&mut by_values, key, outcome, &own);
+            } else {
+                unread.push(span);
+            }
         }
+        unread
+    }
+
+    /// Layers of spans whose args have to be read, in the order in which that is fastest.
+    fn read(
+        &self,
+        unread: &[SpanId],
+        roles: &[Role],
+        out: &mut [LayerId],
+        watch: &Watch<'_>,
+    ) -> Result<(), Cancelled> {
+        if unread.is_empty() {
+            return Ok(());
+        }
+        let spans = self.trace.spans();
+        let mut outcomes: FxHashMap<Key, Outcome> = FxHashMap::default();
+        let mut by_values = ByValues::default();
+        let done = Cell::new(0);
+        // The spans that need no args are behind it: from 100 to 250 thousandths.
+        let share = || u32::try_from(150 * done.get() / unread.len()).unwrap_or(150);
+        let go_on = || watch.reached(100 + share()).is_ok();
+        self.args.each(unread, &go_on, &mut |span, read| {
+            let group = group_of(self.trace, roles, spans.lane(span));
+            let key = (group, spans.cat(span), spans.name(span));
+            let outcome = outcomes.entry(key).or_insert_with(|| self.outcome(key));
+            let arg = |key: &str| own_arg(self.trace, span, key).or_else(|| read(key));
+            out[span.index()] = self.decided(&mut by_values, key, outcome, &arg);
+            done.set(done.get() + 1);
+            watch.check().is_ok()
+        });
+        watch.check()
     }
 }
 
@@ -221,26 +280,37 @@ pub(super) fn classify(
         chunks.push((id, chunk));
         rest = tail;
     }
-    let autograd = chunks
+    let lanes = chunks
         .into_par_iter()
         .map(|(id, chunk)| {
             watch.check()?;
-            classifier.lane(id, group_of(trace, roles, id), chunk);
+            let mut unread = classifier.lane(id, group_of(trace, roles, id), chunk);
             if let Some(given) = given {
                 let first = trace.lane(id).spans.start as usize;
                 for (slot, layer) in chunk.iter_mut().zip(&given[first..]) {
                     *slot = layer.unwrap_or(*slot);
                 }
+                unread.retain(|span| given[span.index()].is_none());
             }
-            Ok(finish_lane(trace, id, chunk))
+            let finished = unread.is_empty().then(|| finish_lane(trace, id, chunk));
+            Ok((unread, finished))
         })
-        .collect::<Result<Vec<bool>, Cancelled>>()?;
+        .collect::<Result<Vec<_>, Cancelled>>()?;
+    let (unread, mut finished): (Vec<_>, Vec<_>) = lanes.into_iter().unzip();
+    classifier.read(&unread.concat(), roles, &mut of, watch)?;
+    for (id, autograd) in trace.lane_ids().zip(&mut finished) {
+        if autograd.is_none() {
+            let range = trace.lane(id).spans.clone();
+            let layers = &mut of[range.start as usize..range.end as usize];
+            *autograd = Some(finish_lane(trace, id, layers));
+        }
+    }
     Ok(Classified {
         layers: Layers {
             infos: rules.layers().to_vec(),
             of,
         },
-        autograd,
+        autograd: finished.into_iter().flatten().collect(),
     })
 }
 

@@ -46,7 +46,7 @@ mod workers;
 
 pub use bag::Bag;
 pub use build::{Cancelled, OnProgress};
-pub use classify::{ArgSource, NoArgs, lane_roles};
+pub use classify::{ArgSource, Found, GoOn, NoArgs, lane_roles};
 pub use gpu_figures::{Gap, GpuFigures, Partition};
 pub use gpus::{GapCause, Gpu};
 pub use insight::{InferredPasses, LoadingDuring, QUEUE_FULL};

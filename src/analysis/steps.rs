@@ -1,5 +1,6 @@
 //! Steps of a training loop: explicit ones, else from the fetches.
 
+use super::build::{Cancelled, Watch};
 use super::classify::{ArgSource, group_of};
 use super::core::{Core, outermost};
 use super::layers::LayerId;
@@ -53,7 +54,13 @@ pub(super) struct Found {
 }
 
 /// The steps of a loop's lane.
-pub(super) fn find(core: &Core, rules: &Rules, args: &dyn ArgSource, lane: LaneId) -> Found {
+pub(super) fn find(
+    core: &Core,
+    rules: &Rules,
+    args: &dyn ArgSource,
+    lane: LaneId,
+    watch: &Watch<'_>,
+) -> Result<Found, Cancelled> {
     let (derived, dropped) = from_fetches(core, lane);
     let explicit = outermost(&core.spans_of(lane, LayerId::STEP));
     let mut found = if explicit.is_empty() {
@@ -70,7 +77,7 @@ pub(super) fn find(core: &Core, rules: &Rules, args: &dyn ArgSource, lane: LaneI
         }
     } else {
         Found {
-            steps: stated(core, rules, args, lane, &explicit),
+            steps: stated(core, rules, lane, &explicit, given(args, &explicit, watch)?),
             how: StepSource::Explicit,
             dropped: 0,
         }
@@ -89,7 +96,26 @@ pub(super) fn find(core: &Core, rules: &Rules, args: &dyn ArgSource, lane: LaneI
         });
         before = Some(step.range);
     }
-    found
+    Ok(found)
+}
+
+/// What the args of explicit steps say about their numbers.
+fn given(
+    args: &dyn ArgSource,
+    explicit: &[(SpanId, TimeRange)],
+    watch: &Watch<'_>,
+) -> Result<Vec<Option<String>>, Cancelled> {
+    let spans: Vec<SpanId> = explicit.iter().map(|&(span, _)| span).collect();
+    let mut numbers = vec![None; spans.len()];
+    args.each(&spans, &|| watch.reached(700).is_ok(), &mut |span, arg| {
+        // Spans of one lane are in the order of their ids.
+        if let Ok(i) = spans.binary_search(&span) {
+            numbers[i] = arg("step");
+        }
+        watch.check().is_ok()
+    });
+    watch.check()?;
+    Ok(numbers)
 }
 
 /// Explicit steps that hold several batches each: three derived ones or more in two.
@@ -112,14 +138,13 @@ fn coarse(explicit: &[(SpanId, TimeRange)], derived: &[Step]) -> bool {
 fn stated(
     core: &Core,
     rules: &Rules,
-    args: &dyn ArgSource,
     lane: LaneId,
     explicit: &[(SpanId, TimeRange)],
+    given: Vec<Option<String>>,
 ) -> Vec<Step> {
     let group = group_of(&core.trace, &core.roles, lane);
-    let step = |&(span, range): &(SpanId, TimeRange)| {
+    let step = |(&(span, range), given): (&(SpanId, TimeRange), Option<String>)| {
         let name = core.trace.span_name(span);
-        let given = args.arg(span, "step");
         let category = &core.trace.category(core.trace.spans().cat(span)).name;
         let captured = || {
             let outcome = rules.outcome(&rules.candidates(group, category), name);
@@ -134,7 +159,7 @@ fn stated(
             span: Some(span),
         }
     };
-    explicit.iter().map(step).collect()
+    explicit.iter().zip(given).map(step).collect()
 }
 
 /// A step from each fetch that a body follows, to the next fetch; the last one, or one whose container ends first,

@@ -8,7 +8,7 @@ use super::panels::{Copying, Jobs, Question, Shown};
 use super::search::Search;
 use super::table::TableState;
 use super::walk::Walk;
-use crate::analysis::{Analysis, Cancelled, Options, Rules};
+use crate::analysis::{Analysis, Cancelled, Found, GoOn, Options, Rules};
 use crate::import::{ImportReport, Loaded, NoticeKind, Place, Progress, SharedArgs};
 use crate::model::{SpanId, Trace};
 use crate::time::{TimeRange, format_count};
@@ -243,7 +243,9 @@ impl Document {
         let trace = Arc::new(trace);
         let go_on = |_thousandths: u32| !progress.is_cancelled();
         let args = Arc::new(SharedArgs::new(Arc::clone(&trace)));
-        let arg = |span, key: &str| args.text(span, key);
+        let arg = |spans: &[SpanId], go_on: &GoOn<'_>, found: &mut Found<'_>| {
+            args.each(spans, go_on, found);
+        };
         let options = Options::default();
         let analysis = Analysis::with_args(Arc::clone(&trace), &rules, &options, &arg, &go_on)?;
         let analysis = Arc::new(analysis);

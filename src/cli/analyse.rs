@@ -7,9 +7,9 @@ use std::sync::Arc;
 use super::CliError;
 use super::args::Scope;
 use super::load::{self, Opened};
-use crate::analysis::{Analysis, Options, Rules};
+use crate::analysis::{Analysis, Found, GoOn, Options, Rules};
 use crate::import::{ImportReport, SharedArgs};
-use crate::model::Trace;
+use crate::model::{SpanId, Trace};
 use crate::time::{TimeRange, parse_range};
 
 /// A trace, its analysis, and what was asked of it.
@@ -45,7 +45,9 @@ pub fn analyse(opened: Opened, scope: &Scope) -> Result<Analysed, CliError> {
     let rules = rules(scope.rules.as_deref())?;
     let trace = Arc::new(trace);
     let reader = SharedArgs::new(Arc::clone(&trace));
-    let args = |span, key: &str| reader.text(span, key);
+    let args = |spans: &[SpanId], go_on: &GoOn<'_>, found: &mut Found<'_>| {
+        reader.each(spans, go_on, found);
+    };
     let built = Analysis::with_args(
         Arc::clone(&trace),
         &rules,

@@ -8,6 +8,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rayon::prelude::*;
 use serde_json::{Map, Value};
 
 use super::container::{self, Archive, Member};
@@ -17,6 +18,9 @@ use crate::model::{ArgsOrigin, SourceId, SpanId, Trace, Tracer};
 
 /// Inflated bytes that stay.
 const WINDOW: usize = 8 << 20;
+
+/// Inflated bytes that are asked for at once.
+const BUFFER: usize = 256 << 10;
 
 /// Args above this are not shown.
 const LARGEST: usize = 256 << 20;
@@ -30,6 +34,9 @@ pub struct ArgsReader {
     /// Most recent last.
     open: Vec<(SourceId, Opened)>,
 }
+
+/// Gets a span and the way to its args as text. Returns `false` to stop.
+pub type FoundArgs<'a> = dyn FnMut(SpanId, &dyn Fn(&str) -> Option<String>) -> bool + 'a;
 
 /// The args of one trace, for readers on several threads.
 pub struct SharedArgs {
@@ -57,13 +64,28 @@ impl SharedArgs {
         reader.read(&self.trace, span)
     }
 
-    /// One arg as text; `None` where it was not recorded, is null, or its file is gone.
-    #[must_use]
-    pub fn text(&self, span: SpanId, key: &str) -> Option<String> {
-        match self.read(span).ok()??.get(key)? {
-            Value::String(text) => Some(text.clone()),
-            Value::Null => None,
-            other => Some(other.to_string()),
+    /// Calls `found` once for each of the spans, with the way to its args as text: `None` where one was not recorded, is
+    /// null, or its file is gone. Reads them in the order in which they lie in their files, so that those are inflated
+    /// once at most. Stops when `found` says so with `false`, or `go_on`, which is asked on the way too.
+    pub fn each(&self, spans: &[SpanId], go_on: &dyn Fn() -> bool, found: &mut FoundArgs<'_>) {
+        let columns = self.trace.spans();
+        let mut order = spans.to_vec();
+        // References ascend with the place in the text, and with the rows of a table.
+        order.par_sort_unstable_by_key(|&span| {
+            let source = self.trace.lane(columns.lane(span)).source;
+            (source, columns.args(span).0, span)
+        });
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        for span in order {
+            let args = reader.read_while(&self.trace, span, go_on).ok().flatten();
+            let text = |key: &str| match args.as_ref()?.get(key)? {
+                Value::String(text) => Some(text.clone()),
+                Value::Null => None,
+                other => Some(other.to_string()),
+            };
+            if !go_on() || !found(span, &text) {
+                return;
+            }
         }
     }
 }
@@ -94,6 +116,15 @@ impl ArgsReader {
         trace: &Trace,
         span: SpanId,
     ) -> Result<Option<Map<String, Value>>, LoadError> {
+        self.read_while(trace, span, &|| true)
+    }
+
+    fn read_while(
+        &mut self,
+        trace: &Trace,
+        span: SpanId,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<Option<Map<String, Value>>, LoadError> {
         let reference = trace.spans().args(span);
         let source_id = trace.lane(trace.spans().lane(span)).source;
         let source = trace.source(source_id);
@@ -119,7 +150,7 @@ impl ArgsReader {
             origin => {
                 let opened = self.opened(source_id, || open(&source.path, origin))?;
                 opened
-                    .text(offset, len)
+                    .text(offset, len, go_on)
                     .map_err(|e| LoadError::io(&source.path, &e))?
             }
         };
@@ -196,13 +227,18 @@ fn changed(path: &Path) -> LoadError {
 
 impl Opened {
     /// The bytes of an object; where its length is not known it is found by parsing.
-    fn text(&mut self, offset: u64, len: Option<usize>) -> io::Result<Vec<u8>> {
+    fn text(
+        &mut self,
+        offset: u64,
+        len: Option<usize>,
+        go_on: &dyn Fn() -> bool,
+    ) -> io::Result<Vec<u8>> {
         if let Some(len) = len {
-            return self.bytes(offset, len);
+            return self.bytes(offset, len, go_on);
         }
         let mut len = 32 << 20;
         loop {
-            let bytes = self.bytes(offset, len)?;
+            let bytes = self.bytes(offset, len, go_on)?;
             let whole = bytes.len() < len || len >= LARGEST;
             match lenient::object(&bytes) {
                 Some((_, used)) => return Ok(bytes[..used].to_vec()),
@@ -212,7 +248,7 @@ impl Opened {
         }
     }
 
-    fn bytes(&mut self, offset: u64, len: usize) -> io::Result<Vec<u8>> {
+    fn bytes(&mut self, offset: u64, len: usize, go_on: &dyn Fn() -> bool) -> io::Result<Vec<u8>> {
         match self {
             Self::File(file) => {
                 file.seek(SeekFrom::Start(offset))?;
@@ -220,7 +256,7 @@ impl Opened {
                 file.take(len as u64).read_to_end(&mut bytes)?;
                 Ok(bytes)
             }
-            Self::Stream(stream) => stream.bytes(offset, len),
+            Self::Stream(stream) => stream.bytes(offset, len, go_on),
             Self::Database(_) => Ok(Vec::new()),
         }
     }
@@ -248,6 +284,7 @@ struct Stream {
     /// Offset of the window's first byte.
     from: u64,
     window: Vec<u8>,
+    buffer: Vec<u8>,
 }
 
 impl Stream {
@@ -257,23 +294,27 @@ impl Stream {
             restart,
             from: 0,
             window: Vec::new(),
+            buffer: Vec::new(),
         })
     }
 
-    fn bytes(&mut self, offset: u64, len: usize) -> io::Result<Vec<u8>> {
+    fn bytes(&mut self, offset: u64, len: usize, go_on: &dyn Fn() -> bool) -> io::Result<Vec<u8>> {
         if offset < self.from {
             self.reader = self.restart.reader().map_err(io::Error::other)?;
             self.from = 0;
             self.window.clear();
         }
         let end = offset.saturating_add(len as u64);
-        let mut buffer = vec![0; 256 << 10];
         while self.from + (self.window.len() as u64) < end {
-            let got = self.reader.read(&mut buffer)?;
+            if !go_on() {
+                return Err(io::Error::other("cancelled"));
+            }
+            self.buffer.resize(BUFFER, 0);
+            let got = self.reader.read(&mut self.buffer)?;
             if got == 0 {
                 break;
             }
-            self.window.extend_from_slice(&buffer[..got]);
+            self.window.extend_from_slice(&self.buffer[..got]);
             // What is asked for stays, however long it is.
             if self.window.len() > 2 * WINDOW {
                 let wanted =

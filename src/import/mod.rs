@@ -29,7 +29,7 @@ mod wide;
 
 pub(crate) use input::Input;
 
-pub use args::{ArgsReader, SharedArgs};
+pub use args::{ArgsReader, FoundArgs, SharedArgs};
 pub use error::{ErrorKind, LoadError};
 pub use progress::{Phase, Progress};
 pub use report::{FileReport, ImportReport, Notice, NoticeKind, Place};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
 use serde_json::{Map, Value};
-use stallscope::analysis::{Analysis, ArgSource, LayerId, Options, Rules, Strategy};
+use stallscope::analysis::{Analysis, ArgSource, Found, GoOn, LayerId, Options, Rules, Strategy};
 use stallscope::export::report::{ReportOptions, report};
 use stallscope::model::{
     ArgsOrigin, ArgsRef, Clock, Device, DeviceId, Lane, LaneId, LaneKind, Process, RawSpan, Role,
@@ -98,13 +98,18 @@ struct CaseArgs {
 }
 
 impl ArgSource for CaseArgs {
-    fn arg(&self, span: SpanId, key: &str) -> Option<String> {
-        let value = self.args[self.places[&span]].get(key)?;
-        Some(
-            value
-                .as_str()
-                .map_or_else(|| value.to_string(), str::to_owned),
-        )
+    fn each(&self, spans: &[SpanId], _go_on: &GoOn<'_>, found: &mut Found<'_>) {
+        for &span in spans {
+            let args = &self.args[self.places[&span]];
+            let text = |key: &str| {
+                let value = args.get(key)?;
+                let text = value.as_str().map(str::to_owned);
+                Some(text.unwrap_or_else(|| value.to_string()))
+            };
+            if !found(span, &text) {
+                return;
+            }
+        }
     }
 }
 
