@@ -7,7 +7,8 @@ use rusqlite::types::ValueRef;
 use rustc_hash::FxHashMap;
 
 use super::Importer;
-use super::scan::{Reader, each_row, integer, text};
+use super::scan::Reader;
+use super::small::{each_row, integer, text};
 use crate::import::{LoadError, NoticeKind};
 use crate::model::{Clock, Counter, CounterId};
 

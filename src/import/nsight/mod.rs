@@ -16,6 +16,7 @@ mod ranks;
 mod recognise;
 mod rows;
 mod scan;
+mod small;
 mod strings;
 mod sync;
 mod tally;
@@ -28,7 +29,8 @@ use calls::Calls;
 use info::Meta;
 use lanes::Lanes;
 use open::{Database, message};
-use scan::{Block, Failure, Plan, Reader, Spec, integer};
+use scan::{Block, Failure, Plan, Reader, Spec};
+use small::integer;
 use strings::Strings;
 use tally::{Reason, Tally};
 

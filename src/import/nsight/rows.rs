@@ -128,7 +128,7 @@ fn string(db: &Database, id: i64) -> Option<String> {
     if !db.has(super::strings::TABLE) {
         return None;
     }
-    let read = |row: &rusqlite::Row<'_>| Ok(super::scan::text(row, 0));
+    let read = |row: &rusqlite::Row<'_>| Ok(super::small::text(row, 0));
     let found = db
         .conn
         .query_row("SELECT value FROM StringIds WHERE id = ?1", [id], read);
@@ -190,7 +190,7 @@ fn nvtx_name(
     }
     sql.push_str(" LIMIT 1");
     let read =
-        |row: &rusqlite::Row<'_>| Ok((super::scan::text(row, 0), super::scan::integer(row, 1)));
+        |row: &rusqlite::Row<'_>| Ok((super::small::text(row, 0), super::small::integer(row, 1)));
     let process = thread >> 24;
     let found = match category {
         Some(c) => db.conn.query_row(&sql, [kind, domain, process, c], read),
