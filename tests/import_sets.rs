@@ -166,3 +166,39 @@ fn categories_of_all_files_share_their_numbers() {
     assert_eq!(loaded.trace.spans().len(), 81_000);
     assert!(notice(&loaded, "many_categories").count >= 81_000 - 65_534);
 }
+
+/// Records of names: many for one hash, and as many threads as names of threads.
+#[test]
+fn names_of_one_hash_and_of_many_threads_are_read_in_one_go() {
+    let dir = scratch("sets-names");
+    let mut lines = String::new();
+    let n = 100_000;
+    for i in 0..n {
+        writeln!(
+            lines,
+            r#"{{"id":{i},"name":"FH","cat":"dftracer","pid":1,"tid":1,"ph":"M","args":{{"name":"/data/{i}","value":"aa"}}}}"#
+        )
+        .expect("memory");
+    }
+    let threads = 20_000;
+    for i in 0..threads {
+        writeln!(
+            lines,
+            r#"{{"id":{i},"name":"thread_name","cat":"dftracer","pid":1,"tid":{i},"ph":"M","args":{{"name":"worker {i}","value":"thread_name"}}}}
+{{"id":{i},"name":"read","cat":"POSIX","pid":1,"tid":{i},"ts":{},"dur":5,"ph":"X","args":{{"fhash":"aa"}}}}"#,
+            1_795_965_000_000_000_i64 + i
+        )
+        .expect("memory");
+    }
+    let loaded = load(&[write(dir.join("run.pfw"), &lines)], &[]);
+    let trace = &loaded.trace;
+    assert_eq!(
+        trace.lanes().len(),
+        usize::try_from(threads).expect("small")
+    );
+    assert!(trace.lanes().iter().all(|l| l.name.starts_with("worker ")));
+    let source = stallscope::model::SourceId(0);
+    let text = trace.alias(source, "aa").expect("declared");
+    assert!(text.starts_with("/data/0 or /data/1 or "), "{text}");
+    assert!(text.ends_with("/data/63 or others"), "{text}");
+}

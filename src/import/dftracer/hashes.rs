@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::meta::Texts;
 use super::run::FileInfo;
 use crate::model::{SourceId, TraceBuilder};
 
-type Table = BTreeMap<String, Vec<String>>;
+type Table = BTreeMap<String, Texts>;
 
 /// The tables of a run.
 #[derive(Default)]
@@ -80,11 +81,11 @@ impl Hashes {
             (&own.hosts, &self.hosts),
             (&own.strings, &self.strings),
         ] {
-            for (hash, names) in mine {
-                let all = run.get(hash).map_or(&[][..], Vec::as_slice);
-                builder.add_alias(None, hash, &join(all));
-                if all != names.as_slice() {
-                    builder.add_alias(Some(source), hash, &join(names));
+            for (hash, texts) in mine {
+                let all = run.get(hash).unwrap_or(texts);
+                builder.add_alias(None, hash, &all.join());
+                if all != texts {
+                    builder.add_alias(Some(source), hash, &texts.join());
                 }
             }
         }
@@ -92,16 +93,20 @@ impl Hashes {
 
     /// Hashes of files that stand for several names in one file: old recorders wrote 16 bits.
     pub fn ambiguous(file: &FileInfo) -> u64 {
-        file.meta.files.values().filter(|n| n.len() > 1).count() as u64
+        file.meta
+            .files
+            .values()
+            .filter(|t| t.is_ambiguous())
+            .count() as u64
     }
 }
 
 fn merge(all: &mut Table, more: &Table) {
     for (hash, names) in more {
-        let known = all.entry(hash.clone()).or_default();
-        for name in names {
-            if !known.contains(name) {
-                known.push(name.clone());
+        match all.get_mut(hash) {
+            Some(known) => known.absorb(names.clone()),
+            None => {
+                all.insert(hash.clone(), names.clone());
             }
         }
     }
@@ -109,11 +114,5 @@ fn merge(all: &mut Table, more: &Table) {
 
 /// The file's own declaration goes before the run's.
 fn look_up(own: &Table, run: &Table, hash: &str) -> Option<String> {
-    own.get(hash)
-        .or_else(|| run.get(hash))
-        .map(|names| join(names))
-}
-
-fn join(names: &[String]) -> String {
-    names.join(" or ")
+    own.get(hash).or_else(|| run.get(hash)).map(Texts::join)
 }

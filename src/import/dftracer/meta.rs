@@ -26,15 +26,67 @@ pub(super) struct End {
     pub time_metric: Option<String>,
 }
 
+/// Texts that one hash stands for in what is shown; 16 bits of old recorders may stand for thousands.
+const MOST_TEXTS: usize = 64;
+
+/// What a hash stands for: texts in the order of their first mention, each once.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Texts {
+    list: Vec<String>,
+    /// There are more than are kept.
+    more: bool,
+}
+
+impl Texts {
+    /// Adds a text, unless it is there.
+    pub fn add(&mut self, text: String) {
+        if self.list.contains(&text) {
+            return;
+        }
+        if self.list.len() < MOST_TEXTS {
+            self.list.push(text);
+        } else {
+            self.more = true;
+        }
+    }
+
+    /// Adds those of another place.
+    pub fn absorb(&mut self, other: Self) {
+        for text in other.list {
+            self.add(text);
+        }
+        self.more |= other.more;
+    }
+
+    /// The first one.
+    pub fn first(&self) -> Option<&String> {
+        self.list.first()
+    }
+
+    /// True where there are several.
+    pub fn is_ambiguous(&self) -> bool {
+        self.list.len() > 1
+    }
+
+    /// `a or b`.
+    pub fn join(&self) -> String {
+        let mut text = self.list.join(" or ");
+        if self.more {
+            text.push_str(" or others");
+        }
+        text
+    }
+}
+
 /// What metadata says.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Meta {
     /// Records by name.
     pub counts: BTreeMap<String, u64>,
     /// Hash → texts, for files (FH), hosts (HH) and strings (SH).
-    pub files: BTreeMap<String, Vec<String>>,
-    pub hosts: BTreeMap<String, Vec<String>>,
-    pub strings: BTreeMap<String, Vec<String>>,
+    pub files: BTreeMap<String, Texts>,
+    pub hosts: BTreeMap<String, Texts>,
+    pub strings: BTreeMap<String, Texts>,
     /// (pid, tid, name) of threads.
     pub threads: Vec<(String, String, String)>,
     /// (pid, name) of processes.
@@ -109,10 +161,8 @@ impl Meta {
             (&mut self.hosts, other.hosts),
             (&mut self.strings, other.strings),
         ] {
-            for (hash, names) in theirs {
-                for name in names {
-                    declare(mine, hash.clone(), name);
-                }
+            for (hash, texts) in theirs {
+                mine.entry(hash).or_default().absorb(texts);
             }
         }
         self.threads.extend(other.threads);
@@ -141,11 +191,8 @@ impl Meta {
     }
 }
 
-fn declare(table: &mut BTreeMap<String, Vec<String>>, hash: String, name: String) {
-    let names = table.entry(hash).or_default();
-    if !names.contains(&name) {
-        names.push(name);
-    }
+fn declare(table: &mut BTreeMap<String, Texts>, hash: String, text: String) {
+    table.entry(hash).or_default().add(text);
 }
 
 fn end_of(record: &Record<'_>) -> End {

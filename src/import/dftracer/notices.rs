@@ -2,6 +2,7 @@
 
 use super::chunk::{Chunk, Generation, Tally};
 use super::hashes::{Hashes, Resolved};
+use super::meta::Texts;
 use super::run::{FileInfo, known_pids};
 use crate::import::open::file_name;
 use crate::import::{Context, FileReport, ImportReport, NoticeKind, Place};
@@ -119,7 +120,10 @@ fn facts(
     let folder = start.folder.as_deref();
     let folder = folder.map(|h| hashes.file(file, h).unwrap_or_else(|| h.to_owned()));
     fact("version", start.version);
-    fact("host", file.meta.hosts.values().flatten().next().cloned());
+    fact(
+        "host",
+        file.meta.hosts.values().find_map(Texts::first).cloned(),
+    );
     fact("pid", Some(start.pid));
     fact("parent", start.ppid);
     fact("role", role.map(|r| r.key().to_owned()));

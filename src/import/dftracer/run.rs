@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::chunk::{Chunk, Generation, Samples, Total};
 use super::file::FileData;
 use super::lanes::LaneKey;
-use super::meta::Meta;
+use super::meta::{Meta, Texts};
 use super::number::Ticks;
 use super::{hashes::Hashes, roles};
 use crate::import::{Context, ErrorKind, LoadError};
@@ -108,10 +108,11 @@ pub(super) fn merge(files: &mut [FileInfo], ctx: &mut Context<'_>) -> Result<(),
             lanes: BTreeMap::new(),
             devices: BTreeMap::new(),
             hashes: &hashes,
+            names: Given::take(&mut file.meta),
         };
         merge.source = ctx.builder.add_source(source(file, ranks[i], merge.zero));
         hashes.declare(file, merge.source, ctx.builder);
-        merge.file(file, ctx);
+        merge.file(file, ctx)?;
         super::notices::file(file, merge.source, roles[i], &hashes, ctx);
     }
     super::notices::run(files, ctx);
@@ -187,10 +188,47 @@ struct Merge<'a> {
     lanes: BTreeMap<(String, String, i64), LaneId>,
     devices: BTreeMap<i64, crate::model::StreamId>,
     hashes: &'a Hashes,
+    names: Given,
+}
+
+/// Names that the file gives, the first one that says something.
+struct Given {
+    /// (pid, tid) → name.
+    threads: BTreeMap<(String, String), String>,
+    /// pid → name.
+    processes: BTreeMap<String, String>,
+}
+
+impl Given {
+    fn take(meta: &mut Meta) -> Self {
+        let mut given = Self {
+            threads: BTreeMap::new(),
+            processes: BTreeMap::new(),
+        };
+        for (pid, tid, name) in std::mem::take(&mut meta.threads) {
+            if name != tid {
+                given.threads.entry((pid, tid)).or_insert(name);
+            }
+        }
+        for (pid, name) in std::mem::take(&mut meta.processes) {
+            given.processes.entry(pid).or_insert(name);
+        }
+        given
+    }
+
+    fn thread(&self, key: &LaneKey) -> String {
+        let named = self.threads.get(&(key.pid.clone(), key.tid.clone()));
+        match named {
+            Some(name) if !name.is_empty() => name.clone(),
+            _ if key.tid.is_empty() => format!("process {}", key.pid),
+            _ if key.tid == key.pid => format!("main thread {}", key.tid),
+            _ => format!("thread {}", key.tid),
+        }
+    }
 }
 
 impl Merge<'_> {
-    fn file(&mut self, file: &mut FileInfo, ctx: &mut Context<'_>) {
+    fn file(&mut self, file: &mut FileInfo, ctx: &mut Context<'_>) -> Result<(), LoadError> {
         if let Some(start) = &file.meta.start {
             let mut lanes = file.data.chunks.iter().flat_map(|c| c.lanes.iter());
             let own = lanes.find(|l| l.pid == start.pid && l.host.is_some());
@@ -200,6 +238,7 @@ impl Merge<'_> {
         let mut totals = BTreeMap::new();
         let mut samples: BTreeMap<(String, String), Samples> = BTreeMap::new();
         for mut chunk in std::mem::take(&mut file.data.chunks) {
+            ctx.progress.check(&file.data.path)?;
             self.spans(&mut chunk, file, ctx);
             self.collect_totals(&chunk, file, &mut totals);
             for (key, more) in std::mem::take(&mut chunk.counters) {
@@ -221,6 +260,7 @@ impl Merge<'_> {
             });
         }
         self.add_totals(totals, file, ctx);
+        Ok(())
     }
 
     fn time(&self, ticks: Ticks) -> i64 {
@@ -290,17 +330,15 @@ impl Merge<'_> {
             return id;
         }
         let start = file.meta.start.as_ref().filter(|s| s.pid == pid);
-        let declared = file.meta.hosts.values().flatten().next().cloned();
+        let declared = file.meta.hosts.values().find_map(Texts::first).cloned();
         let host = match host {
             Some((true, hash)) => self.hashes.host(file, hash).or(declared),
             Some((false, name)) => Some(name.clone()),
             None => declared,
         };
-        let named = file.meta.processes.iter().find(|(p, _)| p == pid);
+        let named = self.names.processes.get(pid).cloned();
         let program = start.and_then(|s| s.executable.as_deref());
-        let name = named
-            .map(|(_, name)| name.clone())
-            .or_else(|| self.hashes.string(file, program?));
+        let name = named.or_else(|| self.hashes.string(file, program?));
         let id = ctx.builder.add_process(Process {
             source: self.source,
             pid: pid.to_owned(),
@@ -336,7 +374,7 @@ impl Merge<'_> {
                 LaneKind::Cpu,
                 format!("C{}.{}", key.pid, key.tid),
             );
-            lane.name = thread_name(key, file);
+            lane.name = self.names.thread(key);
             lane.thread = (!key.tid.is_empty()).then(|| key.tid.clone());
             lane.role = if key.forked && key.tid != key.pid {
                 // Forked loader processes of old recorders keep the parent's pid and have a thread number of their own.
@@ -450,20 +488,6 @@ const TIME: &str = "ms per interval";
 fn category(text: &str, ctx: &mut Context<'_>) -> CatId {
     ctx.builder
         .category(text, !text.is_empty() && text != "dftracer")
-}
-
-fn thread_name(key: &LaneKey, file: &FileInfo) -> String {
-    let named = file
-        .meta
-        .threads
-        .iter()
-        .find(|(pid, tid, name)| *pid == key.pid && *tid == key.tid && *name != key.tid);
-    match named {
-        Some((_, _, name)) if !name.is_empty() => name.clone(),
-        _ if key.tid.is_empty() => format!("process {}", key.pid),
-        _ if key.tid == key.pid => format!("main thread {}", key.tid),
-        _ => format!("thread {}", key.tid),
-    }
 }
 
 /// Pids that have a file or a lane in the run.
