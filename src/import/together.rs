@@ -1,6 +1,7 @@
 //! What files of one trace need beside each other: ranks told apart by file names, lane keys that are unique.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use super::open::file_name;
 use crate::model::{LaneId, ProcessId, SourceId, TraceBuilder};
@@ -9,10 +10,7 @@ use crate::model::{LaneId, ProcessId, SourceId, TraceBuilder};
 /// `trace-3-of-8.pfw`), where that tells the files apart.
 pub(super) fn ranks_by_name(builder: &mut TraceBuilder) {
     let sources = builder.so_far().sources();
-    let named: Vec<Option<u32>> = sources
-        .iter()
-        .map(|s| rank_in(&file_name(&s.path)))
-        .collect();
+    let named: Vec<Option<u32>> = sources.iter().map(|s| rank_of_name(&s.path)).collect();
     let silent: Vec<usize> = (0..sources.len())
         .filter(|&i| sources[i].rank.is_none())
         .collect();
@@ -45,27 +43,27 @@ fn number(i: usize) -> u32 {
     u32::try_from(i).unwrap_or(u32::MAX)
 }
 
-/// The rank that a file name states.
-fn rank_in(name: &str) -> Option<u32> {
-    let name = name.to_lowercase();
-    if let Some((before, rest)) = name.split_once("-of-") {
+/// The rank that a file name states: `rank-34…`, `rank_0`, `Rank0`, `worker2_step_12…`, `TP-0`, `3-of-8`.
+pub(super) fn rank_of_name(path: &Path) -> Option<u32> {
+    let name = file_name(path);
+    let small = name.to_ascii_lowercase();
+    if let Some((before, rest)) = small.split_once("-of-") {
         let digits = before.len() - before.trim_end_matches(|c: char| c.is_ascii_digit()).len();
         if digits > 0 && rest.starts_with(|c: char| c.is_ascii_digit()) {
             return before[before.len() - digits..].parse().ok();
         }
     }
-    for word in ["rank", "worker"] {
-        for (at, _) in name.match_indices(word) {
-            let rest = name[at + word.len()..].trim_start_matches(['-', '_', '.']);
-            let end = rest
-                .find(|c: char| !c.is_ascii_digit())
-                .unwrap_or(rest.len());
-            if let Ok(rank) = rest[..end].parse() {
-                return Some(rank);
-            }
-        }
-    }
-    None
+    let behind = |text: &str, word: &str| -> Option<u32> {
+        text.match_indices(word).find_map(|(at, _)| {
+            let rest = text[at + word.len()..].trim_start_matches(['-', '_', '=']);
+            let end = rest.find(|c: char| !c.is_ascii_digit());
+            rest[..end.unwrap_or(rest.len())].parse().ok()
+        })
+    };
+    behind(&small, "rank")
+        // In small letters it ends too many words.
+        .or_else(|| behind(&name, "TP-"))
+        .or_else(|| behind(&small, "worker"))
 }
 
 /// Two files may hold the same process and thread numbers (other hosts, ranks, tracers): later lanes get `~2`, `~3`.
@@ -92,12 +90,21 @@ mod tests {
             (".trace-0-of-4.pfw", Some(0)),
             ("rank_12.json.gz", Some(12)),
             ("profile_trace_rank-7.pt.trace.json", Some(7)),
+            ("cpu_only_rank-34.Jul_15.pt.trace.json.gz", Some(34)),
+            ("tb__rank0.1795966204.pt.trace.json", Some(0)),
+            ("Rank=5.json", Some(5)),
             ("worker2_step_12.1694128201554.pt.trace.json", Some(2)),
+            ("worker3.pt.trace.json", Some(3)),
+            ("decode-TP-3-DECODE.trace.json.gz", Some(3)),
+            ("http-3.json", None),
+            ("rank_unavailable_rank_not_found.json.gz", None),
+            ("rank.1795966204.json", None),
             ("workers_4_trace.json", None),
+            ("resnet50_num_workers_4_worker0.pt.trace.json", Some(0)),
             ("trace-384a0dfdf3e2aed7-app.pfw.gz", None),
             ("one-of-us.json", None),
         ] {
-            assert_eq!(rank_in(name), rank, "{name}");
+            assert_eq!(rank_of_name(Path::new(name)), rank, "{name}");
         }
     }
 }

@@ -1,8 +1,5 @@
 //! What stands around the event list: time base, device names, versions, rank. Only known keys are ever looked at;
 //! free keys of a file may hold user names, host names and whole environments and are never kept.
-
-use std::path::Path;
-
 use serde_json::Value;
 
 use super::number;
@@ -159,50 +156,9 @@ impl Header {
     }
 }
 
-/// The rank that a file name holds: `rank-34…`, `rank_0`, `rank0`, `worker2_step_12…`, `TP-0`.
-pub(super) fn rank_of_name(path: &Path) -> Option<u32> {
-    let name = path.file_name()?.to_string_lossy();
-    let digits = |text: &str| -> String {
-        text.chars()
-            .take_while(char::is_ascii_digit)
-            .collect::<String>()
-    };
-    for word in ["rank", "TP-"] {
-        for (i, _) in name.match_indices(word) {
-            let rest = &name[i + word.len()..];
-            let rest = rest.strip_prefix(['-', '_', '=']).unwrap_or(rest);
-            if let Ok(rank) = digits(rest).parse() {
-                return Some(rank);
-            }
-        }
-    }
-    for (i, word) in name.match_indices("worker") {
-        let rest = &name[i + word.len()..];
-        let number = digits(rest);
-        if rest[number.len()..].starts_with("_step")
-            && let Ok(rank) = number.parse()
-        {
-            return Some(rank);
-        }
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ranks_are_found_in_file_names() {
-        let rank = |name: &str| rank_of_name(Path::new(name));
-        assert_eq!(rank("cpu_only_rank-34.Jul_15.pt.trace.json.gz"), Some(34));
-        assert_eq!(rank("profile_trace_rank_0.json.gz"), Some(0));
-        assert_eq!(rank("tb__rank0.1795966204.pt.trace.json"), Some(0));
-        assert_eq!(rank("worker2_step_12.1694128201554.pt.trace.json"), Some(2));
-        assert_eq!(rank("decode-TP-3-DECODE.trace.json.gz"), Some(3));
-        assert_eq!(rank("rank_unavailable_rank_not_found.json.gz"), None);
-        assert_eq!(rank("resnet50_num_workers_4_worker0.pt.trace.json"), None);
-    }
 
     #[test]
     fn the_header_gives_facts_but_no_free_keys() {

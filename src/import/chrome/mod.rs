@@ -42,6 +42,7 @@ use super::error::LoadError;
 use super::input::{Damage, Input};
 use super::progress::Phase;
 use super::report::{FileReport, NoticeKind, Place};
+use super::together;
 use crate::model::{Clock, Source, SourceId, Tracer};
 
 /// What is known of the input besides its events.
@@ -165,7 +166,7 @@ fn name_source(root: &Root, merged: &Merged, path: &Path, ctx: &mut Context<'_>)
     }
     let mut rank = root.header.rank();
     if rank.is_none() {
-        rank = header::rank_of_name(path);
+        rank = together::rank_of_name(path);
         if let Some(rank) = rank {
             // Rank 0 is what a file without any rank is taken for anyway, and other tracers know no ranks.
             let kind = if rank == 0 || !is_torch(root, merged) {
