@@ -1,6 +1,7 @@
 //! One open trace and how it is looked at: view, selection, search, tabs.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -206,11 +207,18 @@ pub struct Document {
     swatches: BTreeSet<Swatch>,
 }
 
-/// The built-in rules, after the user's own. Mistakes in those become notices.
-fn rules(report: &mut ImportReport) -> Rules {
-    let Some((file, text)) = super::settings::user_rules() else {
+/// The built-in rules, after those of the user's file, if there is one. That it is in force becomes a notice, as the
+/// command line does not read it; so do mistakes in it.
+fn rules(own: Option<(PathBuf, io::Result<String>)>, report: &mut ImportReport) -> Rules {
+    let Some((file, text)) = own else {
         return Rules::builtin();
     };
+    if text.is_ok() {
+        report.note(NoticeKind::Info, "own_rules", None, None, || {
+            let file = file.display();
+            format!("Layer rules of {file} are in force. Commands use them with --rules only.")
+        });
+    }
     let text = text.unwrap_or_else(|error| {
         let message = || format!("{} cannot be read: {error}.", file.display());
         report.note(NoticeKind::Skipped, "rules_unread", None, None, message);
@@ -238,7 +246,7 @@ impl Document {
         progress: &Progress,
     ) -> Result<Self, Cancelled> {
         let Loaded { trace, mut report } = loaded;
-        let rules = rules(&mut report);
+        let rules = rules(super::settings::user_rules(), &mut report);
         report.sort();
         let trace = Arc::new(trace);
         let go_on = |_thousandths: u32| !progress.is_cancelled();
@@ -346,4 +354,28 @@ fn swatches_of(trace: &Trace, analysis: &Analysis) -> BTreeSet<Swatch> {
         .filter(|(_, seen)| **seen)
         .map(|(l, _)| Swatch::of(l.class))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Codes of the notices that a rule file gives.
+    fn noted(text: io::Result<String>) -> Vec<&'static str> {
+        let mut report = ImportReport::default();
+        rules(Some((PathBuf::from("rules.toml"), text)), &mut report);
+        report.notices.iter().map(|n| n.code).collect()
+    }
+
+    #[test]
+    fn rules_of_the_user_are_never_in_force_unsaid() {
+        let rule = "[[rule]]\nid = \"my\"\nname = 'x'\nlayer = \"fetch\"\n";
+        assert_eq!(noted(Ok(rule.to_owned())), ["own_rules"]);
+        let wrong = format!("{rule}[[rule]]\nid = \"bad\"\nname = '('\nlayer = \"fetch\"\n");
+        assert_eq!(noted(Ok(wrong)), ["own_rules", "rule_wrong"]);
+        assert_eq!(noted(Err(io::Error::other("gone"))), ["rules_unread"]);
+        let mut report = ImportReport::default();
+        rules(None, &mut report);
+        assert!(report.notices.is_empty());
+    }
 }
