@@ -9,7 +9,7 @@ use super::layers::LayerId;
 use super::loops::Rank;
 use super::rank_sets::RankSets;
 use super::stats::percentile_sorted;
-use super::tails::{Threads, launched, own_lanes};
+use super::tails::{Threads, own_lanes};
 use super::{Analysis, launches::Launched};
 use crate::model::LaneId;
 use crate::time::TimeRange;
@@ -99,6 +99,18 @@ impl ColumnSummary {
             p95: percentile_sorted(&values, 95),
             max: values.last().copied(),
         }
+    }
+}
+
+/// Steps that are not the first of a loader's run: the wait of that one is the workers' start-up. All, when fewer than
+/// two remain. Also says whether any were left out.
+#[must_use]
+pub fn steady<'a>(rows: &[&'a StepRow]) -> (Vec<&'a StepRow>, bool) {
+    let kept: Vec<&StepRow> = rows.iter().copied().filter(|r| !r.first).collect();
+    if kept.len() >= 2 {
+        (kept, true)
+    } else {
+        (rows.to_vec(), false)
     }
 }
 
@@ -210,11 +222,5 @@ impl Analysis {
             .count();
         let partial = touched.saturating_sub(whole.len());
         (whole, partial)
-    }
-
-    /// What was launched on some lanes in a window.
-    #[must_use]
-    pub fn launched_in(&self, lanes: &[LaneId], window: TimeRange) -> Launched {
-        launched(&self.core, lanes, window)
     }
 }

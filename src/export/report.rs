@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::analysis::{
-    Analysis, ColumnSummary, GapCause, Issue, LayerId, Missing, OwnRule, RankMeans, RateSet, Rates,
+    Analysis, ColumnSummary, GapCause, Issue, LayerId, LeftOut, Missing, OwnRule, RankMeans, RateSet, Rates,
     StepRow, StepSource, Verdict, WINDOW_GROUPS, WindowCell, round6,
 };
 use crate::model::{Clock, LaneKind};
@@ -316,16 +316,15 @@ fn issue(i: &Issue) -> Value {
     out["text"] = json!({"verdict": i.text.verdict, "why": i.text.why, "next": i.text.next});
     let evidence = i.evidence.iter();
     out["evidence"] = evidence
-        .map(|e| json!({"span": e.span.0, "start": e.range.start, "end": e.range.end}))
+        .map(|e| json!({"span": e.span.0, "start": e.range.start, "end": e.range.end, "value": e.value}))
         .collect();
     out
 }
 
 fn verdict_json(analysis: &Analysis, v: &Verdict) -> Value {
-    let tracer = analysis.trace().sources().first().map(|s| s.tracer);
     let texts = v.missing.iter();
     let texts: Object = texts
-        .map(|m: &Missing| (m.key().to_owned(), m.text(tracer).into()))
+        .map(|m: &Missing| (m.key().to_owned(), analysis.missing_text(v.rank, *m).into()))
         .collect();
     json!({
         "issues": v.issues.iter().map(issue).collect::<Value>(),
@@ -333,6 +332,15 @@ fn verdict_json(analysis: &Analysis, v: &Verdict) -> Value {
         "missing": v.missing.iter().map(|m| m.key()).collect::<Vec<_>>(),
         "missing_texts": texts,
         "steps": v.steps, "steady_steps": v.steady_steps, "partial_steps": v.partial_steps,
+        "judged": v.judged,
+        "left_out": v.left_out.iter().map(left_out).collect::<Value>(),
+    })
+}
+
+fn left_out(l: &LeftOut) -> Value {
+    json!({
+        "step": l.label, "reason": l.reason, "wait": l.wait, "wait_exposed": l.exposed,
+        "longest": l.place.map(|p| json!({"span": p.span.0, "start": p.range.start, "end": p.range.end})),
     })
 }
 
@@ -361,6 +369,10 @@ fn rates_json(r: &Rates) -> Value {
         Value::Null
     };
     out["h0"] = whole(r.costs.handover_in_loop);
+    out["basis"] = r.pace.basis.key().into();
+    out["step"] = whole(r.pace.step);
+    out["wait"] = whole(r.pace.wait);
+    out["load_from_waits"] = r.load_from_waits.into();
     out["workers"] = r.workers.into();
     out["batches"] = share(Some(r.batches));
     out["needed_workers"] = r.needed_workers.into();

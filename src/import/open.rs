@@ -36,7 +36,7 @@ pub(super) fn open(
         attempt = again;
     }
     let Attempt {
-        builder,
+        mut builder,
         mut report,
         failed,
     } = attempt;

@@ -3,7 +3,7 @@
 use super::super::analyse::Analysed;
 use super::super::table::{Table, ms, percent, printable, us};
 use super::{heading, say};
-use crate::analysis::GapCause;
+use crate::analysis::{GapCause, QUEUE_FULL};
 use crate::model::LaneId;
 use crate::time::format_count;
 
@@ -265,7 +265,7 @@ fn queues(out: &mut String, a: &Analysed) {
         let mean = q
             .mean_queued
             .map_or_else(|| "-".to_owned(), |m| format!("{m:.1}"));
-        let full = if q.max_queued >= 1_000 {
+        let full = if q.max_queued >= QUEUE_FULL {
             " (full: the CPU waits in launch calls)"
         } else {
             ""

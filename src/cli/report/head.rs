@@ -309,6 +309,9 @@ pub fn verdicts(out: &mut String, a: &Analysed) {
         for text in said.into_iter().filter(|t| !t.is_empty()) {
             wrapped(out, text);
         }
+        if !verdict.judged.is_empty() {
+            wrapped(out, &verdict.judged);
+        }
         for issue in &verdict.issues[1..] {
             wrapped(
                 out,
@@ -321,7 +324,6 @@ pub fn verdicts(out: &mut String, a: &Analysed) {
 
 /// What was not recorded, once each, without what was said before.
 fn missing(out: &mut String, a: &Analysed, verdicts: &[Verdict], said: &[&str]) {
-    let tracer = a.analysis.trace().sources().first().map(|s| s.tracer);
     let all: BTreeSet<Missing> = verdicts
         .iter()
         .flat_map(|v| v.missing.iter().copied())
@@ -329,20 +331,28 @@ fn missing(out: &mut String, a: &Analysed, verdicts: &[Verdict], said: &[&str]) 
     // Without waits and steps there is no loop whose workers could be missed.
     let no_loop = all.contains(&Missing::NoFetch) && all.contains(&Missing::NoSteps);
     for what in all {
-        let text = what.text(tracer);
-        let ranks: Vec<String> = verdicts
-            .iter()
-            .filter(|v| v.missing.contains(&what))
-            .map(|v| a.analysis.ranks()[v.rank].rank.to_string())
-            .collect();
-        let some = if ranks.len() < verdicts.len() {
-            format!(" (ranks {})", ranks.join(", "))
-        } else {
-            String::new()
-        };
-        let pointless = no_loop && what == Missing::NoWorkers;
-        if !(pointless || said.contains(&text)) {
-            wrapped(out, &format!("Not recorded{some}: {text}"));
+        if no_loop && what == Missing::NoWorkers {
+            continue;
+        }
+        // Ranks may lack the same for different reasons.
+        let mut texts: Vec<(String, Vec<String>)> = Vec::new();
+        for v in verdicts.iter().filter(|v| v.missing.contains(&what)) {
+            let text = a.analysis.missing_text(v.rank, what);
+            let rank = a.analysis.ranks()[v.rank].rank.to_string();
+            match texts.iter_mut().find(|t| t.0 == text) {
+                Some(known) => known.1.push(rank),
+                None => texts.push((text, vec![rank])),
+            }
+        }
+        for (text, ranks) in texts {
+            let some = if ranks.len() < verdicts.len() {
+                format!(" (ranks {})", ranks.join(", "))
+            } else {
+                String::new()
+            };
+            if !said.contains(&text.as_str()) {
+                wrapped(out, &format!("Not recorded{some}: {text}"));
+            }
         }
     }
 }
