@@ -92,12 +92,11 @@ fn bubbles(
         .collect();
     let after = |&(call, range): &(crate::model::SpanId, TimeRange)| {
         let waited = base.waited(call);
-        if base.bubble(call, &waited).is_none_or(|b| b == 0) {
+        // What was waited for on another GPU leaves that one idle, not this.
+        if waited.gpu != Some(gpu) {
             return None;
         }
-        let last = waited.last.map_or(range.end, |l| l.min(range.end));
-        let next = base.next_start(gpu, last, &[]).unwrap_or(last);
-        Some(TimeRange::new(last, next))
+        base.bubble_window(range, &waited)
     };
     let ranges: Vec<TimeRange> = calls.par_iter().filter_map(after).collect();
     let idle = &base.gpus[gpu].idle;

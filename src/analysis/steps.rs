@@ -1,6 +1,6 @@
 //! Steps of a training loop: explicit ones, else from the fetches.
 
-use super::classify::{ArgSource, group_of};
+use super::classify::{ArgSource, arg_of, group_of};
 use super::core::{Core, outermost};
 use super::layers::LayerId;
 use super::rules::Rules;
@@ -123,7 +123,8 @@ fn stated(
         let category = &core.trace.category(core.trace.spans().cat(span)).name;
         let captured = || {
             let outcome = rules.outcome(&rules.candidates(group, category), name);
-            rules.captured(outcome.last?, "step", name)
+            let arg = |key: &str| arg_of(&core.trace, args, span, key);
+            rules.captured(rules.decide(&outcome, &arg)?, "step", name)
         };
         let number = given.clone().or_else(captured);
         Step {

@@ -61,6 +61,7 @@ pub(super) fn judged(analysis: &Analysis, verdict: &Verdict) -> String {
         return out + ".";
     };
     let names: Vec<&str> = verdict.left_out.iter().map(|l| l.label.as_str()).collect();
+    let alone = names.len() == 1;
     let more = match names.len().saturating_sub(NAMED) {
         0 => String::new(),
         n => format!(" and {n} more"),
@@ -76,7 +77,10 @@ pub(super) fn judged(analysis: &Analysis, verdict: &Verdict) -> String {
     let longest = verdict.left_out.iter().filter_map(place).max();
     let judged = analysis.longest_judged_wait(verdict);
     if let Some(longest) = longest.filter(|&l| l > judged) {
-        out += &format!(" ({} at once, the longest wait of all)", format_ns(longest));
+        out += &match alone && longest == waited {
+            true => ", the longest wait of all".to_owned(),
+            false => format!(", {} of it at once: the longest wait of all", format_ns(longest)),
+        };
     }
     out + "."
 }
@@ -134,7 +138,11 @@ pub(super) fn fill(
             next: "Look at the stream that was busy before each gap, and at event waits between streams.".to_owned(),
         },
         IssueKind::StartupWait => Sentences {
-            verdict: format!("Most waiting is start-up: the first steps waited {}.", format_ns(issue.value)),
+            verdict: format!(
+                "Most waiting is start-up: the first {} waited {}.",
+                if verdict.left_out.len() == 1 { "step" } else { "steps" },
+                format_ns(issue.value)
+            ),
             why: "No batch was ready when the loader's run began; steady steps wait less.".to_owned(),
             next: "persistent_workers=True keeps the workers between epochs.".to_owned(),
         },
@@ -164,9 +172,10 @@ fn bursts(facts: &Facts<'_>) -> String {
     let b = burst(&facts.steady);
     if b.bursty {
         format!(
-            " {} of {} steps hold {} of it.",
+            " {} of {} {} {} of it.",
             b.top,
-            b.of,
+            count(b.of, "step"),
+            if b.top == 1 { "holds" } else { "hold" },
             percent(b.share)
         )
     } else {

@@ -2,7 +2,8 @@
 //! loader's run, whose wait is start-up; all of them where fewer than two others remain. As the verdicts do.
 
 use super::analyse::Analysed;
-use crate::analysis::{LayerId, StepRow, percentile, steady};
+use crate::analysis::{LayerId, StepRow, counted, percentile, steady};
+use crate::time::format_count;
 
 /// Steps of one rank.
 pub struct Steady<'a> {
@@ -19,6 +20,15 @@ impl<'a> Steady<'a> {
         let all = rows.len();
         let (rows, _filtered) = steady(&rows);
         Self { rows, all }
+    }
+
+    /// `11 of 12 steps`.
+    pub fn judged(&self) -> String {
+        format!(
+            "{} of {}",
+            format_count(self.rows.len() as u64),
+            counted(self.all as u64, "step")
+        )
     }
 
     /// Sum of a column.

@@ -21,7 +21,8 @@ const WORKERS: [u32; 8] = [0, 1, 2, 3, 4, 6, 8, 16];
 pub struct ReportOptions {
     /// The window; `None` = the whole trace.
     pub window: Option<TimeRange>,
-    /// Width of fixed windows, ns; `None` = no table of windows.
+    /// Width of fixed windows, ns; `None` = no table of windows. Too many of them
+    /// ([`Analysis::window_count`]) make the table an entry `windows_error`.
     pub grid: Option<i64>,
     /// Start of the first fixed window, ns; `None` = start of the trace.
     pub origin: Option<i64>,
@@ -85,14 +86,14 @@ pub fn report(analysis: &Analysis, options: &ReportOptions) -> Value {
     put("lanes", lanes(analysis, window));
     let mut by_span = [Object::new(), Object::new(), Object::new()];
     if !options.light {
-        by_span = spans(analysis, options);
+        by_span = spans(analysis, options, window);
     }
     let [annotations, syncs, backward] = by_span;
     put("annotations", annotations.into());
     put("syncs", syncs.into());
     put("bwd_of", backward.into());
     if let Some(grid) = options.grid {
-        windows(analysis, options, grid, &mut out);
+        windows(analysis, options, window, grid, &mut out);
     }
     out.into()
 }
@@ -496,13 +497,11 @@ fn lanes(analysis: &Analysis, window: TimeRange) -> Value {
     out.into()
 }
 
-fn spans(analysis: &Analysis, options: &ReportOptions) -> [Object; 3] {
-    let everywhere = TimeRange {
-        start: i64::MIN,
-        end: i64::MAX,
-    };
+/// CPU spans that launched GPU work, synchronising calls, backward work of forward spans: of those that start in the
+/// window.
+fn spans(analysis: &Analysis, options: &ReportOptions, window: TimeRange) -> [Object; 3] {
     let mut out = [Object::new(), Object::new(), Object::new()];
-    for span in analysis.gpu_side_spans(everywhere) {
+    for span in analysis.gpu_side_spans(window) {
         let f = analysis.span_figures(span, options.own);
         let value = json!({
             "dur": f.dur, "n_ops": f.n_ops, "launched_sum": f.launched_sum,
@@ -517,7 +516,7 @@ fn spans(analysis: &Analysis, options: &ReportOptions) -> [Object; 3] {
             out[2].insert(span.0.to_string(), json!({"n_ops": n, "sum": sum}));
         }
     }
-    for span in analysis.sync_calls(everywhere) {
+    for span in analysis.sync_calls(window) {
         let f = analysis.sync(span);
         let name = |l: Option<LayerId>| l.map_or("none", |l| &analysis.layers().info(l).name);
         let value = json!({
@@ -532,7 +531,22 @@ fn spans(analysis: &Analysis, options: &ReportOptions) -> [Object; 3] {
     out
 }
 
-fn windows(analysis: &Analysis, options: &ReportOptions, grid: i64, out: &mut Object) {
+/// The `j`-th fixed window from `origin`.
+#[must_use]
+pub fn fixed_window(origin: i64, grid: i64, j: usize) -> TimeRange {
+    let from = i64::try_from(j).unwrap_or(i64::MAX).saturating_mul(grid);
+    let start = origin.saturating_add(from);
+    TimeRange::new(start, start.saturating_add(grid))
+}
+
+/// Fixed windows that touch the window reported on; they are whole, also where that one cuts them.
+fn windows(
+    analysis: &Analysis,
+    options: &ReportOptions,
+    window: TimeRange,
+    grid: i64,
+    out: &mut Object,
+) {
     let origin = options.origin.unwrap_or(analysis.trace().extent().start);
     let own = options
         .groups
@@ -556,15 +570,20 @@ fn windows(analysis: &Analysis, options: &ReportOptions, grid: i64, out: &mut Ob
             "dfa_sum": c.dfa_sum, "dfa_proc_max": c.dfa_proc_max,
         })
     };
+    let touches = |j: &usize| fixed_window(origin, grid, *j).overlaps(window);
+    let rows: Vec<_> = rows.into_iter().enumerate().filter(|(j, _)| touches(j)).collect();
     let mut totals = Object::new();
     for (g, (name, _)) in groups.iter().enumerate() {
-        let sum = |f: fn(&WindowCell) -> i64| rows.iter().map(|r| f(&r[g])).sum::<i64>();
-        let value = json!({"sum": sum(|c| c.sum), "proc_max": sum(|c| c.proc_max)});
+        let sum = |f: fn(&WindowCell) -> i64| rows.iter().map(|(_, r)| f(&r[g])).sum::<i64>();
+        let value = json!({
+            "sum": sum(|c| c.sum), "proc_max": sum(|c| c.proc_max),
+            "dfa_sum": sum(|c| c.dfa_sum), "dfa_proc_max": sum(|c| c.dfa_proc_max),
+        });
         totals.insert((*name).to_owned(), value);
     }
-    let rows = rows.iter().enumerate().map(|(j, row)| {
+    let rows = rows.iter().map(|(j, row)| {
         let mut out = Object::new();
-        out.insert("window".to_owned(), j.into());
+        out.insert("window".to_owned(), (*j).into());
         for ((name, _), c) in groups.iter().zip(row) {
             out.insert((*name).to_owned(), cell(c));
         }

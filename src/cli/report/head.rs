@@ -7,7 +7,7 @@ use super::super::analyse::Analysed;
 use super::super::notices;
 use super::super::table::{Table, ms, percent, printable};
 use super::{IN_FULL, heading, of_rank, say};
-use crate::analysis::{Missing, Verdict};
+use crate::analysis::{Missing, Verdict, counted};
 use crate::time::{format_count, format_ns};
 
 /// What was opened, in a few words: file names, or the folder that holds all of them.
@@ -42,9 +42,9 @@ fn opened(a: &Analysed) -> String {
 pub fn title(out: &mut String, a: &Analysed) {
     let trace = a.analysis.trace();
     out.push_str(&format!(
-        "{}: {} spans in {}\n",
+        "{}: {} in {}\n",
         opened(a),
-        format_count(trace.counted_spans()),
+        counted(trace.counted_spans(), "span"),
         format_ns(trace.extent().len()),
     ));
     if a.chosen {
@@ -86,11 +86,7 @@ pub fn waits(out: &mut String, a: &Analysed, rank: usize) {
         ]
     };
     let mut t = Table::new(&["", "ms", "of wait", "of time", "<"]);
-    let waits = if n == 1 {
-        "1 wait".to_owned()
-    } else {
-        format!("{} waits", format_count(n as u64))
-    };
+    let waits = counted(n as u64, "wait");
     let loop_name = printable(&a.analysis.trace().lane(lane).key);
     t.row(part(
         "waited",
@@ -187,15 +183,20 @@ fn longest(out: &mut String, a: &Analysed, rank: usize) {
         .iter()
         .take(SHOWN)
         .map(|w| {
+            let loading = a.analysis.loading_during(rank, w.range);
+            let loading = match loading.of {
+                0 => String::new(),
+                of => format!(" ({} of {of} loaded)", loading.busy),
+            };
             format!(
-                "{} at {}",
+                "{} at {}{loading}",
                 format_ns(w.exposed),
                 format_ns(w.range.start - start)
             )
         })
         .collect();
     if waits.len() > 1 {
-        say(out, &format!("Most exposed: {}.", places.join(", ")));
+        wrapped(out, &format!("Most exposed: {}.", places.join(", ")));
     }
 }
 
@@ -210,8 +211,8 @@ pub fn ranks(out: &mut String, a: &Analysed) {
     say(
         out,
         &format!(
-            "Means over the {} steps that all of them have, in ms.",
-            means.common_steps
+            "Means over {} that all of them have, in ms.",
+            counted(means.common_steps as u64, "step")
         ),
     );
     let cell = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), |ns| format!("{:.3}", ns / 1e6));

@@ -3,7 +3,7 @@
 use super::super::analyse::Analysed;
 use super::super::table::{Table, ms, percent, printable, shorten};
 use super::{heading, ms_or_dash, of_rank, say};
-use crate::analysis::{ColumnSummary, LayerId, StepRow};
+use crate::analysis::{ColumnSummary, LayerId, StepRow, counted};
 use crate::time::format_count;
 
 /// Steps listed from the beginning and from the end.
@@ -26,13 +26,14 @@ pub fn steps(out: &mut String, a: &Analysed, rank: usize) {
     }
     let cut = match partial {
         0 => String::new(),
+        1 => " 1 more is only partly in the window.".to_owned(),
         n => format!(" {n} more are only partly in the window."),
     };
     say(
         out,
         &format!(
             "{} ({}).{cut}",
-            counted(rows.len(), "step"),
+            counted(rows.len() as u64, "step"),
             r.steps_how.text()
         ),
     );
@@ -70,12 +71,6 @@ pub fn steps(out: &mut String, a: &Analysed, rank: usize) {
         out,
         "GPU lag: the step's last GPU work ends so long after the step. First steps of a loader's run are marked ^.",
     );
-}
-
-/// `1 step`, `12 steps`.
-fn counted(n: usize, what: &str) -> String {
-    let s = if n == 1 { "" } else { "s" };
-    format!("{} {what}{s}", format_count(n as u64))
 }
 
 /// The first and last rows with a gap, or all.
@@ -225,7 +220,7 @@ pub fn workers(out: &mut String, a: &Analysed, rank: usize) {
         say(
             out,
             &format!(
-                "and {} more processes; --json lists all",
+                "and {} more; --json lists all",
                 f.rows.len() - 2 * LISTED
             ),
         );
