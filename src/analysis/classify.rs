@@ -101,6 +101,9 @@ pub(super) fn group_of(trace: &Trace, roles: &[Role], lane: LaneId) -> LaneGroup
     }
 }
 
+/// Spans between two looks at whether somebody cancelled.
+const LOOK: usize = 1 << 14;
+
 type Key = (LaneGroup, CatId, NameId);
 
 struct Classifier<'a> {
@@ -142,14 +145,17 @@ impl Classifier<'_> {
     }
 
     /// Layers of one lane's spans.
-    fn lane(&self, lane: LaneId, group: LaneGroup, out: &mut [LayerId]) {
+    fn lane(&self, lane: LaneId, group: LaneGroup, out: &mut [LayerId], watch: &Watch<'_>) {
         let spans = self.trace.spans();
         let mut fixed: FxHashMap<(CatId, NameId), LayerId> = FxHashMap::default();
         let mut by_args: FxHashMap<(CatId, NameId), Outcome> = FxHashMap::default();
         let mut by_values: FxHashMap<(CatId, NameId, Vec<Option<String>>), LayerId> =
             FxHashMap::default();
         let (mut last, mut last_layer) = (None, LayerId::OTHER);
-        for (slot, span) in out.iter_mut().zip(self.trace.lane_spans(lane)) {
+        for (i, (slot, span)) in out.iter_mut().zip(self.trace.lane_spans(lane)).enumerate() {
+            if i.is_multiple_of(LOOK) && watch.stopped() {
+                return;
+            }
             let key = (spans.cat(span), spans.name(span));
             if last == Some(key) {
                 *slot = last_layer;
@@ -225,7 +231,8 @@ pub(super) fn classify(
         .into_par_iter()
         .map(|(id, chunk)| {
             watch.check()?;
-            classifier.lane(id, group_of(trace, roles, id), chunk);
+            classifier.lane(id, group_of(trace, roles, id), chunk, watch);
+            watch.check()?;
             if let Some(given) = given {
                 let first = trace.lane(id).spans.start as usize;
                 for (slot, layer) in chunk.iter_mut().zip(&given[first..]) {

@@ -121,13 +121,10 @@ impl Analysis {
                     let ops = (a..b).filter(move |&i| columns.of[i] == layer);
                     ops.map(move |i| (columns.id(i), columns.range(i)))
                 });
-                largest(
-                    ops.filter(|(_, r)| inside(*r))
-                        .map(|(id, r)| {
-                            let lost = set.map_or_else(|| facts.set.measure_in(r), |s| judged(s, r));
-                            (lost, id, r)
-                        }),
-                )
+                largest(ops.filter(|(_, r)| inside(*r)).map(|(id, r)| {
+                    let lost = set.map_or_else(|| facts.set.measure_in(r), |s| judged(s, r));
+                    (lost, id, r)
+                }))
             }
             _ => Vec::new(),
         }

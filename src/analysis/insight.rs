@@ -84,9 +84,7 @@ impl Analysis {
         let infos = self.core.layers.infos();
         let tells = |layer: LayerId| {
             let class = infos[layer.index()].class;
-            layer != LayerId::FETCH
-                && layer != LayerId::RECORDER
-                && class != LayerClass::Container
+            layer != LayerId::FETCH && layer != LayerId::RECORDER && class != LayerClass::Container
         };
         let mut by: BTreeMap<NameId, i64> = BTreeMap::new();
         // (end, name) of what is open, the innermost last.

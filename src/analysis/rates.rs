@@ -283,7 +283,10 @@ impl Analysis {
         let firsts: Vec<&&StepRow> = rows.iter().filter(|s| s.first && filtered).collect();
         // What the GPU worked through costs nothing.
         let costly = |s: &StepRow| (s.wait - s.wait_hidden) as f64;
-        let startup: f64 = firsts.iter().map(|s| (costly(s) - pace.wait).max(0.0)).sum();
+        let startup: f64 = firsts
+            .iter()
+            .map(|s| (costly(s) - pace.wait).max(0.0))
+            .sum();
         Some(Rates {
             costs,
             pace,

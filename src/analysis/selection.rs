@@ -180,8 +180,13 @@ impl Analysis {
                     [] => 0,
                     [one] => one.measure_in(window),
                     // Ranks that share a GPU may wait at once.
-                    _ => unite_all(own.iter().map(|u| u.clip(window)).collect::<Vec<_>>().iter())
-                        .measure(),
+                    _ => unite_all(
+                        own.iter()
+                            .map(|u| u.clip(window))
+                            .collect::<Vec<_>>()
+                            .iter(),
+                    )
+                    .measure(),
                 }
             }
         };

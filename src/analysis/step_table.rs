@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::build::Watch;
 use super::core::Core;
 use super::gpus::{CallCursor, Gpu};
 use super::intervals::Union;
@@ -115,7 +116,13 @@ pub fn steady<'a>(rows: &[&'a StepRow]) -> (Vec<&'a StepRow>, bool) {
 }
 
 /// Rows of all steps of a rank.
-pub(super) fn rows(core: &Core, rank: &Rank, sets: &RankSets, gpus: &[Gpu]) -> Vec<StepRow> {
+pub(super) fn rows(
+    core: &Core,
+    rank: &Rank,
+    sets: &RankSets,
+    gpus: &[Gpu],
+    watch: &Watch<'_>,
+) -> Vec<StepRow> {
     let Some(lane) = rank.loop_lane else {
         return Vec::new();
     };
@@ -157,7 +164,8 @@ pub(super) fn rows(core: &Core, rank: &Rank, sets: &RankSets, gpus: &[Gpu]) -> V
             gpu_lag: mine.last.map(|l| l - range.end),
         }
     };
-    rank.steps.par_iter().enumerate().map(row).collect()
+    let steps = rank.steps.par_iter().enumerate();
+    steps.filter(|_| !watch.stopped()).map(row).collect()
 }
 
 fn launched_on(core: &Core, lanes: &[LaneId], range: TimeRange, gpu: usize) -> Launched {

@@ -6,9 +6,7 @@ use super::missing::Missing;
 use super::ranks::{RankMeans, Straggler, StragglerKind};
 use super::rates::Rates;
 use super::stats::percentile;
-use super::verdict::{
-    Facts, Issue, IssueKind, LeftOut, Sentences, Severity, Verdict, burst,
-};
+use super::verdict::{Facts, Issue, IssueKind, LeftOut, Sentences, Severity, Verdict, burst};
 use crate::time::{format_count, format_ns};
 
 /// Printed under every throughput that comes from a torch.profiler trace.
@@ -79,7 +77,10 @@ pub(super) fn judged(analysis: &Analysis, verdict: &Verdict) -> String {
     if let Some(longest) = longest.filter(|&l| l > judged) {
         out += &match alone && longest == waited {
             true => ", the longest wait of all".to_owned(),
-            false => format!(", {} of it at once: the longest wait of all", format_ns(longest)),
+            false => format!(
+                ", {} of it at once: the longest wait of all",
+                format_ns(longest)
+            ),
         };
     }
     out + "."
@@ -228,9 +229,7 @@ fn input_wait(analysis: &Analysis, facts: &Facts<'_>, share: &str, of: &str) -> 
     };
     let alone = analysis.loads_by_itself(facts.rank);
     Sentences {
-        verdict: format!(
-            "The loop waited {share} of the step time for data (CPU clock): {of}."
-        ),
+        verdict: format!("The loop waited {share} of the step time for data (CPU clock): {of}."),
         why: format!(
             "{record}, so it cannot be told how much of that the GPU worked through; if the loop does not read the loss \
              (or synchronise otherwise) every step, most of it may be hidden.{}{}",
@@ -347,7 +346,8 @@ fn no_single(analysis: &Analysis, facts: &Facts<'_>, verdict: &Verdict) -> Sente
             count(verdict.steady_steps, "step")
         ),
         next: if mostly {
-            "Faster kernels, lower precision or a smaller model; more workers will not help.".to_owned()
+            "Faster kernels, lower precision or a smaller model; more workers will not help."
+                .to_owned()
         } else {
             "Look at the step table for single long steps.".to_owned()
         },
@@ -422,7 +422,11 @@ fn sync_bound(analysis: &Analysis, facts: &Facts<'_>, share: &str, of: &str) -> 
 
 fn inconclusive(analysis: &Analysis, verdict: &Verdict) -> Sentences {
     let why = if verdict.missing.contains(&Missing::NoSteps) && verdict.partial_steps > 0 {
-        let lie = if verdict.partial_steps == 1 { "lies" } else { "lie" };
+        let lie = if verdict.partial_steps == 1 {
+            "lies"
+        } else {
+            "lie"
+        };
         format!(
             "{} {lie} only partly in the window.",
             count(verdict.partial_steps, "step")

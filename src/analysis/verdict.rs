@@ -336,9 +336,15 @@ impl Analysis {
     fn left_out(&self, facts: &Facts<'_>) -> Vec<LeftOut> {
         let steps = &self.ranks[facts.rank].steps;
         let waits = |row: &StepRow| {
-            let from = self.waits.partition_point(|w| w.range.start < row.range.start);
-            let until = self.waits.partition_point(|w| w.range.start < row.range.end);
-            let own = self.waits[from..until].iter().filter(|w| w.rank == facts.rank);
+            let from = self
+                .waits
+                .partition_point(|w| w.range.start < row.range.start);
+            let until = self
+                .waits
+                .partition_point(|w| w.range.start < row.range.end);
+            let own = self.waits[from..until]
+                .iter()
+                .filter(|w| w.rank == facts.rank);
             largest(own.map(|w| (w.range.len(), w.span, w.range)))
         };
         let out = facts.rows.iter().filter(|r| r.first && facts.filtered);

@@ -108,7 +108,11 @@ fn measured(out: &mut String, a: &Analysed, rank: usize, rates: &Rates) {
         } else {
             format!(" ({} ms of it reading)", ms(ns(c.read)))
         },
-        ms(ns(if alone { c.handover_in_loop } else { c.handover })),
+        ms(ns(if alone {
+            c.handover_in_loop
+        } else {
+            c.handover
+        })),
         ms(ns(c.compute)),
     ));
     if rates.load_from_waits {

@@ -210,7 +210,10 @@ fn headline(s: &Selection) -> Vec<(String, bool)> {
             format_ns(s.wait.hidden)
         );
         if s.wait.not_recorded > 0 {
-            all.push_str(&format!(", {} not recorded", format_ns(s.wait.not_recorded)));
+            all.push_str(&format!(
+                ", {} not recorded",
+                format_ns(s.wait.not_recorded)
+            ));
         }
         out.push((all, false));
     }

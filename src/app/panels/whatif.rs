@@ -156,7 +156,10 @@ fn answer_ui(ui: &mut Ui, rates: &Rates, question: Question, look: &Look) {
         .show(ui, |ui| {
             let head = |ui: &mut Ui, t: String| ui.label(RichText::new(t).color(look.weak));
             head(ui, String::new());
-            head(ui, format!("{} (model)", counted(u64::from(rates.workers), "worker")));
+            head(
+                ui,
+                format!("{} (model)", counted(u64::from(rates.workers), "worker")),
+            );
             head(ui, counted(u64::from(asked), "worker"));
             head(ui, "change".to_owned());
             ui.end_row();

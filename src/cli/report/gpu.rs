@@ -92,11 +92,7 @@ fn one(out: &mut String, a: &Analysed, gpu: usize) {
             note,
         ]);
     };
-    row(
-        "busy",
-        f.busy,
-        counted(f.n_ops, "operation"),
-    );
+    row("busy", f.busy, counted(f.n_ops, "operation"));
     let p = &f.partition;
     for (name, ns) in [
         ("  compute", p.compute),
