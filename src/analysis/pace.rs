@@ -2,8 +2,9 @@
 //! waits and GPU lags; nothing of loading work.
 
 use super::Analysis;
+use super::stats::percentile;
 use super::step_table::StepRow;
-use crate::analysis::percentile;
+use super::steps::StepSource;
 use crate::time::TimeRange;
 
 /// Steps whose median and mean differ by more than one part in so many are uneven.
@@ -72,7 +73,13 @@ impl Analysis {
         let mut worked: Vec<i64> = rows.iter().map(|r| r.time() - lost(r, by_gpu)).collect();
         let median = percentile(&mut worked, 50)?;
         let alike = || (time - waited - median * as_i64(n)).abs() * EVEN <= time - waited;
-        let blocks = |r: &&StepRow| self.step_synchronises(rank, r.step) == Some(true);
+        // Where steps come from fetches, the last one may end before its synchronising call.
+        let steps = &self.ranks[rank].steps;
+        let derived = self.ranks[rank].steps_how != StepSource::Explicit;
+        let blocks = |r: &&StepRow| {
+            derived && r.step + 1 == steps.len()
+                || self.step_synchronises(rank, r.step) == Some(true)
+        };
         let basis = match by_gpu {
             true if rows.iter().all(blocks) => Basis::Median,
             true => Basis::Drained,
@@ -103,12 +110,13 @@ impl Analysis {
         let ahead = |row: &StepRow| row.range.end + row.gpu_lag.unwrap_or(0).max(0);
         let mut sum = (0, 0);
         for run in rows.chunk_by(|a, b| a.step + 1 == b.step && a.range.end == b.range.start) {
-            let (Some(first), Some(last)) = (run.first(), run.last()) else {
+            let Some(first) = run.first() else {
                 continue;
             };
-            let before = first.step.checked_sub(1).map(|i| ahead(&all[i]));
-            let start = before.map_or(first.range.start, |b| b.max(first.range.start));
-            let run = TimeRange::new(start, ahead(last).max(start));
+            let before = all[..first.step].iter().map(ahead);
+            let start = before.fold(first.range.start, i64::max);
+            let end = run.iter().map(|r| ahead(r)).fold(start, i64::max);
+            let run = TimeRange::new(start, end);
             sum.0 += run.len();
             sum.1 += exposed.measure_in(run);
         }

@@ -259,7 +259,7 @@ fn more_workers(analysis: &Analysis, facts: &Facts<'_>) -> String {
     if analysis.loads_by_itself(facts.rank) {
         let how = keeps_up.map_or_else(String::new, |k| format!(" {k}"));
         return format!(
-            "Raise num_workers: it is 0, the loop loads each batch itself while the GPU waits.{how}"
+            "Raise num_workers: it is 0, so the loop loads each batch itself and does nothing else meanwhile.{how}"
         );
     }
     match keeps_up {

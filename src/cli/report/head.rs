@@ -351,9 +351,13 @@ fn missing(out: &mut String, a: &Analysed, verdicts: &[Verdict], said: &[&str]) 
             } else {
                 String::new()
             };
-            if !said.contains(&text.as_str()) {
-                wrapped(out, &format!("Not recorded{some}: {text}"));
+            if said.contains(&text.as_str()) {
+                continue;
             }
+            // Workers that do not exist are not missing from the record.
+            let exist = what != Missing::NoWorkers || !text.contains("num_workers=0");
+            let begin = if exist { "Not recorded" } else { "Note" };
+            wrapped(out, &format!("{begin}{some}: {text}"));
         }
     }
 }
