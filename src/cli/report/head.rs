@@ -1,6 +1,6 @@
 //! The beginning and the end of the report: title, waits, ranks; notices.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::super::analyse::Analysed;
@@ -336,27 +336,24 @@ fn missing(out: &mut String, a: &Analysed, verdicts: &[Verdict], said: &[&str]) 
             continue;
         }
         // Ranks may lack the same for different reasons.
-        let mut texts: Vec<(String, Vec<String>)> = Vec::new();
+        let mut groups: BTreeMap<(bool, String), Vec<String>> = BTreeMap::new();
         for v in verdicts.iter().filter(|v| v.missing.contains(&what)) {
-            let text = a.analysis.missing_text(v.rank, what);
+            // Workers that do not exist are not missing from the record.
+            let none = what == Missing::NoWorkers && a.analysis.loads_by_itself(v.rank);
+            let key = (none, a.analysis.missing_text(v.rank, what));
             let rank = a.analysis.ranks()[v.rank].rank.to_string();
-            match texts.iter_mut().find(|t| t.0 == text) {
-                Some(known) => known.1.push(rank),
-                None => texts.push((text, vec![rank])),
-            }
+            groups.entry(key).or_default().push(rank);
         }
-        for (text, ranks) in texts {
+        for ((none, text), ranks) in groups {
+            if said.contains(&text.as_str()) {
+                continue;
+            }
             let some = if ranks.len() < verdicts.len() {
                 format!(" (ranks {})", ranks.join(", "))
             } else {
                 String::new()
             };
-            if said.contains(&text.as_str()) {
-                continue;
-            }
-            // Workers that do not exist are not missing from the record.
-            let exist = what != Missing::NoWorkers || !text.contains("num_workers=0");
-            let begin = if exist { "Not recorded" } else { "Note" };
+            let begin = if none { "Note" } else { "Not recorded" };
             wrapped(out, &format!("{begin}{some}: {text}"));
         }
     }
