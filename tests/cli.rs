@@ -373,6 +373,40 @@ fn what_cannot_be_read_is_explained() {
 }
 
 #[test]
+fn too_many_windows_are_a_usage_error_in_every_form() {
+    for form in [None, Some("--json")] {
+        let file = sample(NO_GPU);
+        let mut args = vec!["report", &file, "--windows", "1us"];
+        args.extend(form);
+        let (code, out, err) = result(&args);
+        assert_eq!((code, out.as_str()), (2, ""), "{form:?}");
+        assert_has(&err, &["4235193 windows are more than 500000"]);
+    }
+}
+
+#[test]
+fn a_loop_that_loads_by_itself_is_predicted_from_its_waits() {
+    let text = quiet(&["whatif", &sample(EXPOSED), "--workers", "0..4"]);
+    assert_has(
+        &text,
+        &["waits stand in for the loading", "measured", "best case"],
+    );
+    let report = quiet(&["report", &sample(EXPOSED)]);
+    assert_has(
+        &report,
+        &[
+            "Raise num_workers",
+            "Note: There are no loader workers",
+            "left out: ProfilerStep#3",
+        ],
+    );
+    assert!(!report.contains("open DFTracer") && !report.contains("are not in this"));
+    let (code, text, _) = result(&["whatif", &sample(HIDDEN)]);
+    assert_eq!(code, 4);
+    assert_has(&text, &["workers are not in this trace"]);
+}
+
+#[test]
 fn wrong_arguments_are_usage_errors() {
     for args in [
         vec!["report"],

@@ -1,7 +1,7 @@
 //! The order in which an analysis is computed, with progress and cancellation.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use rayon::prelude::*;
 
@@ -25,12 +25,13 @@ use crate::model::{LaneId, Trace};
 #[error("cancelled")]
 pub struct Cancelled;
 
-/// Progress of an analysis: called now and then with the done share in thousandths; `false` cancels.
+/// Progress of an analysis: called often, from several threads, with the done share in thousandths; `false` cancels.
 pub type OnProgress<'a> = &'a (dyn Fn(u32) -> bool + Sync);
 
 /// A progress function and whether it said stop.
 pub(super) struct Watch<'a> {
     on: OnProgress<'a>,
+    at: AtomicU32,
     stop: AtomicBool,
 }
 
@@ -38,21 +39,33 @@ impl<'a> Watch<'a> {
     fn new(on: OnProgress<'a>) -> Self {
         Self {
             on,
+            at: AtomicU32::new(0),
             stop: AtomicBool::new(false),
         }
     }
 
     /// Tells how far it is. Fails once somebody cancelled.
     pub fn reached(&self, permille: u32) -> Result<(), Cancelled> {
-        if !(self.on)(permille) {
+        self.at.store(permille, Ordering::Relaxed);
+        self.check()
+    }
+
+    /// Whether somebody cancelled; asks. Whoever stops because of it may leave half-made results: the next
+    /// [`Self::reached`] fails, and nobody sees them.
+    pub fn stopped(&self) -> bool {
+        if self.stop.load(Ordering::Relaxed) {
+            return true;
+        }
+        let stop = !(self.on)(self.at.load(Ordering::Relaxed));
+        if stop {
             self.stop.store(true, Ordering::Relaxed);
         }
-        self.check()
+        stop
     }
 
     /// Fails once somebody cancelled.
     pub fn check(&self) -> Result<(), Cancelled> {
-        if self.stop.load(Ordering::Relaxed) {
+        if self.stopped() {
             return Err(Cancelled);
         }
         Ok(())
@@ -122,7 +135,7 @@ impl Analysis {
         let ids: Vec<LaneId> = trace.lane_ids().collect();
         let index = |&lane: &LaneId| {
             watch.check()?;
-            Ok(LaneIndex::new(&trace, lane, layers.column(), known))
+            Ok(LaneIndex::new(&trace, lane, layers.column(), known, &watch))
         };
         let lanes = ids
             .par_iter()
@@ -130,6 +143,7 @@ impl Analysis {
             .collect::<Result<Vec<_>, Cancelled>>()?;
         watch.reached(450)?;
         let (devices, lane_gpu) = find_gpus(&trace, &lanes);
+        watch.reached(500)?;
         let launches = Launches::new(&trace, &layers, &lane_gpu);
         let core = Core {
             trace,
@@ -157,13 +171,14 @@ impl Analysis {
         let (gpus, gpu_sets): (Vec<_>, Vec<_>) = keys
             .into_par_iter()
             .enumerate()
-            .map(|(g, key)| gpus::build(&core, g, key, options.kernel_gap))
+            .map(|(g, key)| gpus::build(&core, g, key, options.kernel_gap, watch))
             .unzip();
         watch.reached(700)?;
         let numbers = loops::rank_numbers(&core);
         let mut ranks = Vec::with_capacity(numbers.len());
         for &number in &numbers {
             let gpu = loops::primary_gpu(&core, number, numbers.len());
+            watch.check()?;
             let mut rank = loops::build_rank(&core, number, gpu, &gpus, &options.loop_lanes);
             if let Some(lane) = rank.loop_lane {
                 let found = steps::find(&core, rules, args, lane, watch)?;
@@ -175,11 +190,12 @@ impl Analysis {
         }
         let waits = loops::waits(&core, &ranks);
         watch.reached(750)?;
-        let phases = by_lane(&core, |l| !core.trace.lane(l).kind.is_gpu(), Phases::new);
+        let is_cpu = |l: LaneId| !core.trace.lane(l).kind.is_gpu();
+        let phases = by_lane(&core, watch, is_cpu, Phases::new);
         let is_ops = |l: LaneId| core.lane_gpu[l.index()].is_some();
         let (call_starts, queues) = rayon::join(
-            || by_lane(&core, is_ops, CallStarts::new),
-            || by_lane(&core, is_ops, Queue::new),
+            || by_lane(&core, watch, is_ops, CallStarts::new),
+            || by_lane(&core, watch, is_ops, Queue::new),
         );
         watch.reached(800)?;
         let base = SyncBase {
@@ -192,11 +208,12 @@ impl Analysis {
         let several = ranks.len() > 1;
         let rank_sets: Vec<RankSets> = ranks
             .par_iter()
-            .map(|r| rank_sets::build(&base, r, several, &gpu_sets))
+            .map(|r| rank_sets::build(&base, r, several, &gpu_sets, watch))
             .collect();
+        watch.reached(850)?;
         let step_rows = ranks.iter().zip(&rank_sets);
         let step_rows = step_rows
-            .map(|(r, s)| step_table::rows(&core, r, s, &gpus))
+            .map(|(r, s)| step_table::rows(&core, r, s, &gpus, watch))
             .collect();
         let idle_by_phase = (0..gpus.len())
             .map(|g| {
@@ -208,8 +225,8 @@ impl Analysis {
             .collect();
         watch.reached(900)?;
         let (sets, tails) = rayon::join(
-            || LayerSets::new(&core, &ranks, &gpus, &gpu_sets),
-            || tails::tails(&core, options.lag_flag),
+            || LayerSets::new(&core, &ranks, &gpus, &gpu_sets, watch),
+            || tails::tails(&core, options.lag_flag, watch),
         );
         for index in &mut core.lanes {
             index.keep(|layer| layer == LayerId::FETCH);
@@ -237,12 +254,13 @@ impl Analysis {
 
 fn by_lane<T: Default + Send>(
     core: &Core,
+    watch: &Watch<'_>,
     want: impl Fn(LaneId) -> bool + Sync,
     make: impl Fn(&Core, LaneId) -> T + Sync,
 ) -> Vec<T> {
     let lanes: Vec<LaneId> = core.trace.lane_ids().collect();
     let one = |&lane: &LaneId| {
-        if want(lane) {
+        if want(lane) && !watch.stopped() {
             make(core, lane)
         } else {
             T::default()

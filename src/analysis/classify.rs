@@ -104,6 +104,9 @@ pub(super) fn group_of(trace: &Trace, roles: &[Role], lane: LaneId) -> LaneGroup
     }
 }
 
+/// Spans between two looks at whether somebody cancelled.
+const LOOK: usize = 1 << 14;
+
 type Key = (LaneGroup, CatId, NameId);
 
 /// Layers by the values of the args that decide about them.
@@ -174,14 +177,23 @@ impl Classifier<'_> {
     }
 
     /// Layers of one lane's spans. Returns those whose args have to be read first.
-    fn lane(&self, lane: LaneId, group: LaneGroup, out: &mut [LayerId]) -> Vec<SpanId> {
+    fn lane(
+        &self,
+        lane: LaneId,
+        group: LaneGroup,
+        out: &mut [LayerId],
+        watch: &Watch<'_>,
+    ) -> Vec<SpanId> {
         let spans = self.trace.spans();
         let mut fixed: FxHashMap<(CatId, NameId), LayerId> = FxHashMap::default();
         let mut by_args: FxHashMap<(CatId, NameId), Outcome> = FxHashMap::default();
         let mut by_values = ByValues::default();
         let mut unread = Vec::new();
         let (mut last, mut last_layer) = (None, LayerId::OTHER);
-        for (slot, span) in out.iter_mut().zip(self.trace.lane_spans(lane)) {
+        for (i, (slot, span)) in out.iter_mut().zip(self.trace.lane_spans(lane)).enumerate() {
+            if i.is_multiple_of(LOOK) && watch.stopped() {
+                return Vec::new();
+            }
             let key = (spans.cat(span), spans.name(span));
             if last == Some(key) {
                 *slot = last_layer;
@@ -284,7 +296,8 @@ pub(super) fn classify(
         .into_par_iter()
         .map(|(id, chunk)| {
             watch.check()?;
-            let mut unread = classifier.lane(id, group_of(trace, roles, id), chunk);
+            let mut unread = classifier.lane(id, group_of(trace, roles, id), chunk, watch);
+            watch.check()?;
             if let Some(given) = given {
                 let first = trace.lane(id).spans.start as usize;
                 for (slot, layer) in chunk.iter_mut().zip(&given[first..]) {

@@ -5,15 +5,31 @@ use std::cmp::Reverse;
 use super::Analysis;
 use super::gpu_figures::Gap;
 use super::gpus::GapCause;
+use super::intervals::Union;
 use super::layers::LayerId;
 use super::verdict::{Evidence, Facts, IssueKind};
 use crate::model::SpanId;
 use crate::time::TimeRange;
 
 impl Analysis {
-    /// At most three places that show an issue, the largest first.
+    /// At most three places that show an issue, the largest first: by what they cost inside the judged steps. Ranges lie
+    /// inside the trace, also where the record begins before its first span.
     pub(super) fn evidence(&self, kind: IssueKind, facts: &Facts<'_>) -> Vec<Evidence> {
-        let inside = |r: TimeRange| facts.set.parts().iter().any(|p| p.overlaps(r));
+        let extent = self.core.trace.extent();
+        let mut places = self.places(kind, facts);
+        for place in &mut places {
+            place.range = place.range.clip(extent);
+        }
+        places
+    }
+
+    fn places(&self, kind: IssueKind, facts: &Facts<'_>) -> Vec<Evidence> {
+        let inside = |r: TimeRange| !facts.set.parts_in(r).is_empty();
+        // The part of a set that lies both in a range and in the judged steps.
+        let judged = |of: &Union, range: TimeRange| -> i64 {
+            let parts = facts.set.parts_in(range).iter();
+            parts.map(|p| of.measure_in(p.clip(range))).sum()
+        };
         match kind {
             IssueKind::InputBound
             | IssueKind::InputWait
@@ -23,14 +39,13 @@ impl Analysis {
                     .waits
                     .iter()
                     .filter(|w| w.rank == facts.rank && inside(w.range));
-                let size = |w: &super::loops::Wait| {
-                    if facts.gpu.is_some() {
-                        w.exposed
-                    } else {
-                        w.range.len()
-                    }
+                let rank = &self.ranks[facts.rank];
+                let costly = if facts.gpu.is_some() {
+                    &rank.wait_exposed
+                } else {
+                    &rank.wait
                 };
-                largest(waits.map(|w| (size(w), w.span, w.range)))
+                largest(waits.map(|w| (judged(costly, w.range), w.span, w.range)))
             }
             IssueKind::StartupWait => {
                 let steps = &self.ranks[facts.rank].steps;
@@ -55,7 +70,7 @@ impl Analysis {
                 let gaps = self.gaps(gpu, facts.window);
                 let mut top: Vec<(i64, Gap)> = Vec::with_capacity(4);
                 for gap in gaps.filter(|g| g.cause == wanted && inside(g.range)) {
-                    let lost = gap.range.len() - excused.measure_in(gap.range);
+                    let lost = facts.set.measure_in(gap.range) - judged(excused, gap.range);
                     // Gaps ascend: of equals the earlier one stays in front.
                     let at = top.partition_point(|t| t.0 >= lost);
                     if lost > 0 && at < 3 {
@@ -79,7 +94,8 @@ impl Analysis {
                     .map(|(id, r)| {
                         // The bubble that begins while the call returns.
                         let reach = TimeRange::new(r.start, r.end.saturating_add(1));
-                        let lost = bubble.parts_in(reach).iter().map(|p| p.len()).sum();
+                        let parts = bubble.parts_in(reach).iter();
+                        let lost = parts.map(|&p| facts.set.measure_in(p)).sum();
                         (lost, id, r)
                     });
                 largest(calls)
@@ -105,10 +121,10 @@ impl Analysis {
                     let ops = (a..b).filter(move |&i| columns.of[i] == layer);
                     ops.map(move |i| (columns.id(i), columns.range(i)))
                 });
-                largest(
-                    ops.filter(|(_, r)| inside(*r))
-                        .map(|(id, r)| (set.map_or(r.len(), |s| s.measure_in(r)), id, r)),
-                )
+                largest(ops.filter(|(_, r)| inside(*r)).map(|(id, r)| {
+                    let lost = set.map_or_else(|| facts.set.measure_in(r), |s| judged(s, r));
+                    (lost, id, r)
+                }))
             }
             _ => Vec::new(),
         }
@@ -126,6 +142,6 @@ pub(super) fn largest(places: impl Iterator<Item = (i64, SpanId, TimeRange)>) ->
         }
     }
     top.into_iter()
-        .map(|(_, span, range)| Evidence { span, range })
+        .map(|(value, span, range)| Evidence { span, range, value })
         .collect()
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::build::Watch;
 use super::core::Core;
 use super::intervals::{Union, merge};
 use super::layers::LayerId;
@@ -154,7 +155,13 @@ pub(super) fn unite_all<'a>(unions: impl Iterator<Item = &'a Union>) -> Union {
 }
 
 /// Unions, record, classes and gap causes of one GPU.
-pub(super) fn build(core: &Core, gpu: usize, key: String, kernel_gap: i64) -> (Gpu, GpuSets) {
+pub(super) fn build(
+    core: &Core,
+    gpu: usize,
+    key: String,
+    kernel_gap: i64,
+    watch: &Watch<'_>,
+) -> (Gpu, GpuSets) {
     let device = core.devices[gpu];
     let lanes: Vec<LaneId> = core.gpu_lanes(gpu).collect();
     let ids = LayerId::GPU_COMPUTE.0..=LayerId::GPU_MEMSET.0;
@@ -162,6 +169,9 @@ pub(super) fn build(core: &Core, gpu: usize, key: String, kernel_gap: i64) -> (G
         .into_par_iter()
         .map(|id| {
             let layer = LayerId(id);
+            if watch.stopped() {
+                return Arc::default();
+            }
             let mut found = lanes.iter().filter_map(|&l| core.index(l).union(layer));
             match (found.next(), found.next()) {
                 (Some(one), None) => Arc::clone(one),

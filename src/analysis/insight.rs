@@ -1,9 +1,12 @@
 //! Smaller answers about single places: what workers did during a wait, whether a step synchronises, where forward and
 //! backward are when nobody named them.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::Analysis;
 use super::intervals::Union;
-use super::layers::LayerId;
+use super::layers::{LayerClass, LayerId};
+use crate::model::{NameId, Role};
 use crate::time::TimeRange;
 
 /// From this queue depth on the launch queue is full, and the CPU waits inside launch calls.
@@ -31,7 +34,84 @@ pub struct InferredPasses {
     pub backward: TimeRange,
 }
 
+/// Names are told as the content of waits from one part in so many on.
+const TOLD: i64 = 20;
+
 impl Analysis {
+    /// Whether the loop of a rank loads its own batches (`num_workers=0`): its iterator says so, or all loading work lies
+    /// in its own process.
+    ///
+    /// # Panics
+    /// If there is no such rank.
+    #[must_use]
+    pub fn loads_by_itself(&self, rank: usize) -> bool {
+        let Some(lane) = self.ranks[rank].loop_lane else {
+            return false;
+        };
+        let columns = self.core.columns(lane);
+        let spans = self.core.trace.spans();
+        let fetches = (0..columns.len()).filter(|&i| columns.of[i] == LayerId::FETCH);
+        let names: BTreeSet<NameId> = fetches.map(|i| spans.name(columns.id(i))).collect();
+        let says = |what: &str| {
+            let mut names = names.iter();
+            names.any(|&n| self.core.trace.name(n).contains(what))
+        };
+        if says("_MultiProcessingDataLoaderIter") {
+            return false;
+        }
+        let process = self.core.process_of(lane);
+        let loaders = &self.rank_sets[rank].loaders;
+        let own = |l: &super::rank_sets::Loader| {
+            let worker = |&l: &crate::model::LaneId| self.core.roles[l.index()] == Role::Worker;
+            l.process == process && !l.lanes.iter().any(worker)
+        };
+        says("_SingleProcessDataLoaderIter") || !loaders.is_empty() && loaders.iter().all(own)
+    }
+
+    /// What the loop's thread of a rank ran inside its waits for data, as far as the waits lie in `within`: self time by
+    /// name, ns, the largest first; at most `most`, and only what takes a twentieth of the waits.
+    ///
+    /// # Panics
+    /// If there is no such rank.
+    #[must_use]
+    pub fn inside_waits(&self, rank: usize, within: &Union, most: usize) -> Vec<(NameId, i64)> {
+        let Some(lane) = self.ranks[rank].loop_lane else {
+            return Vec::new();
+        };
+        let columns = self.core.columns(lane);
+        let spans = self.core.trace.spans();
+        let waits = self.ranks[rank].wait.intersect(within);
+        let infos = self.core.layers.infos();
+        let tells = |layer: LayerId| {
+            let class = infos[layer.index()].class;
+            layer != LayerId::FETCH && layer != LayerId::RECORDER && class != LayerClass::Container
+        };
+        let mut by: BTreeMap<NameId, i64> = BTreeMap::new();
+        // (end, name) of what is open, the innermost last.
+        let mut open: Vec<(i64, NameId)> = Vec::new();
+        for wait in waits.parts() {
+            open.clear();
+            let (a, b) = columns.start_range(*wait);
+            for i in (a..b).filter(|&i| tells(columns.of[i])) {
+                let span = columns.range(i).clip(*wait);
+                while open.last().is_some_and(|o| o.0 <= span.start) {
+                    open.pop();
+                }
+                if let Some(&(end, outer)) = open.last() {
+                    *by.entry(outer).or_default() -= span.end.min(end) - span.start;
+                }
+                let name = spans.name(columns.id(i));
+                *by.entry(name).or_default() += span.len();
+                open.push((span.end, name));
+            }
+        }
+        let least = waits.measure() / TOLD;
+        let mut by: Vec<(NameId, i64)> = by.into_iter().filter(|n| n.1 > least).collect();
+        by.sort_by_key(|&(name, ns)| (std::cmp::Reverse(ns), name));
+        by.truncate(most);
+        by
+    }
+
     /// What the loaders of a rank did in an interval.
     ///
     /// # Panics

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::build::Watch;
 use super::intervals::{Union, UnionBuilder};
 use super::layers::LayerId;
 use crate::model::{LaneId, Spans, Trace};
@@ -10,6 +11,9 @@ use crate::time::TimeRange;
 
 /// Spans per block: a window's count scans at most two blocks per lane.
 const BLOCK: usize = 256;
+
+/// Blocks between two looks at whether somebody cancelled.
+const LOOK: usize = 256;
 
 /// Maxima of blocks of an array of times, for "which blocks hold a value above t" and range maxima.
 #[derive(Clone, Debug, Default)]
@@ -145,7 +149,13 @@ pub(super) struct LaneIndex {
 }
 
 impl LaneIndex {
-    pub fn new(trace: &Trace, lane: LaneId, column: &[LayerId], known: usize) -> Self {
+    pub fn new(
+        trace: &Trace,
+        lane: LaneId,
+        column: &[LayerId],
+        known: usize,
+        watch: &Watch<'_>,
+    ) -> Self {
         let range = trace.lane(lane).spans.clone();
         let (first, last) = (range.start as usize, range.end as usize);
         let of = &column[first..last];
@@ -174,6 +184,9 @@ impl LaneIndex {
         let mut busy = Vec::with_capacity(blocks);
         let mut cover = Cover::default();
         for block in 0..blocks {
+            if block.is_multiple_of(LOOK) && watch.stopped() {
+                break;
+            }
             counts.extend_from_slice(&count);
             wholes.extend_from_slice(&whole);
             busy.push((cover.length, cover.reach));

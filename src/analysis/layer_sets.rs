@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::build::Watch;
 use super::core::Core;
 use super::gpus::{Gpu, GpuSets, unite_all};
 use super::intervals::Union;
@@ -51,13 +52,25 @@ pub(super) struct LayerSets {
 }
 
 impl LayerSets {
-    pub fn new(core: &Core, ranks: &[Rank], gpus: &[Gpu], gpu_sets: &[GpuSets]) -> Self {
+    pub fn new(
+        core: &Core,
+        ranks: &[Rank],
+        gpus: &[Gpu],
+        gpu_sets: &[GpuSets],
+        watch: &Watch<'_>,
+    ) -> Self {
+        if watch.stopped() {
+            return Self::default();
+        }
         let lane_rank = lane_ranks(core, ranks);
         let owners = owners(core, &lane_rank, gpu_sets);
         let walls = |rank: usize| {
             let idle = ranks[rank].gpu.map(|g| &gpus[g].idle);
             walls(owners.iter().filter(|o| o.rank == Some(rank)), idle)
         };
+        if watch.stopped() {
+            return Self::default();
+        }
         let by_rank: Vec<Walls> = (0..ranks.len()).into_par_iter().map(walls).collect();
         let all = by_layer(owners.iter()).into_par_iter();
         let all = all

@@ -5,7 +5,7 @@ use super::gpu_figures::split_by_phase;
 use super::lanes::is_leaf;
 use super::layers::LayerId;
 use super::stats::ratio;
-use crate::model::{LaneId, SpanId};
+use crate::model::LaneId;
 use crate::time::TimeRange;
 
 /// The loop of a rank in a window. Times in ns.
@@ -90,13 +90,5 @@ impl Analysis {
     #[must_use]
     pub fn phase_at(&self, lane: LaneId, t: i64) -> Option<LayerId> {
         self.phases[lane.index()].at(t)
-    }
-
-    /// The launch call of an operation, and its phase.
-    #[must_use]
-    pub fn launched_in_phase(&self, op: SpanId) -> Option<LayerId> {
-        let call = self.core.trace.launch_of(op)?;
-        let spans = self.core.trace.spans();
-        self.phase_at(spans.lane(call), spans.start(call))
     }
 }

@@ -23,8 +23,10 @@ mod layers;
 mod loop_figures;
 mod loops;
 mod memory;
+mod missing;
 mod options;
 mod overlap;
+mod pace;
 mod phases;
 mod queues;
 mod rank_sets;
@@ -58,7 +60,9 @@ pub use layers::{LayerClass, LayerId, LayerInfo, Layers};
 pub use loop_figures::{LaneFigures, LoopFigures};
 pub use loops::{Rank, Wait};
 pub use memory::Memory;
+pub use missing::Missing;
 pub use options::{Options, Strategy};
+pub use pace::{Basis, Pace};
 pub use queues::{Delays, LaunchFigures, QueueFigures};
 pub use ranks::{RankMeans, RankTable, Straggler, StragglerKind, straggler};
 pub use rates::{Costs, Job, RateSet, Rates, WhatIf};
@@ -66,14 +70,14 @@ pub use rules::{LaneGroup, RuleProblem, Rules, norm_name};
 pub use selection::{GpuHeadline, LayerRow, Percentiles, Scope, Selection, WaitParts};
 pub use span_figures::{NameRow, SpanFigures};
 pub use stats::{percentile, percentile_sorted, ratio, round6};
-pub use step_table::{ColumnSummary, StepRow};
+pub use step_table::{ColumnSummary, StepRow, steady};
 pub use steps::{Step, StepSource};
 pub use streams::StreamPair;
 pub use syncs::SyncFigures;
 pub use tails::{Containment, OwnRule, Tail, Threads};
-pub use texts::{PROFILED_SPEED, percent};
+pub use texts::{PROFILED_SPEED, counted, percent};
 pub use verdict::{
-    Burst, Evidence, Issue, IssueKind, Missing, Sentences, Severity, SteadyGpu, Verdict,
+    Burst, Evidence, Issue, IssueKind, LeftOut, Sentences, Severity, SteadyGpu, Verdict,
 };
 pub use windows::{LayerGroup, MAX_WINDOWS, TooManyWindows, WINDOW_GROUPS, WindowCell};
 pub use workers::{WorkerFigures, WorkerRow};

@@ -4,7 +4,6 @@ use super::Analysis;
 use super::bag::Bag;
 use super::core::Core;
 use super::gpus::CallCursor;
-use super::layers::LayerId;
 use super::stats::{percentile, ratio};
 use crate::model::{LaneId, Link, SpanId};
 use crate::time::TimeRange;
@@ -170,21 +169,6 @@ impl Analysis {
         out
     }
 
-    /// Calls of a window that block in effect: they return after an operation that they launched has ended.
-    #[must_use]
-    pub fn blocking_calls(&self, window: TimeRange) -> Vec<SpanId> {
-        let spans = self.core.trace.spans();
-        let blocks = |l: &&Link| {
-            let (call, op) = (spans.range(l.from), spans.range(l.to));
-            let counts = self.core.operation(l.to).is_some();
-            counts && !call.is_empty() && !op.is_empty() && call.end >= op.end
-        };
-        let links = self.links_in(window).into_iter().flatten();
-        let mut calls: Vec<SpanId> = links.filter(blocks).map(|l| l.from).collect();
-        calls.dedup();
-        calls
-    }
-
     /// Queue depths of all streams with launched operations, in lane order.
     #[must_use]
     pub fn queues(&self, window: TimeRange) -> Vec<QueueFigures> {
@@ -202,14 +186,5 @@ impl Analysis {
                 }
             })
             .collect()
-    }
-
-    /// Number of spans of one layer on CPU lanes that start in a window.
-    #[must_use]
-    pub fn count_started(&self, layer: LayerId, window: TimeRange) -> u64 {
-        let lanes = self.core.cpu_lanes();
-        lanes
-            .map(|l| self.core.started(l, window, |x| x == layer).count)
-            .sum()
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
+use super::build::Watch;
 use super::core::Core;
 use super::gpus::{Gpu, GpuSets, unite_all};
 use super::intervals::Union;
@@ -50,6 +51,7 @@ pub(super) fn build(
     rank: &Rank,
     several: bool,
     gpu_sets: &[GpuSets],
+    watch: &Watch<'_>,
 ) -> RankSets {
     let core = base.core;
     let mut sets = RankSets::default();
@@ -63,7 +65,7 @@ pub(super) fn build(
         sets.compute = of(&LayerId::COMPUTE_PHASES);
         sets.sync = of(&[LayerId::SYNC]);
         if let Some(gpu) = rank.gpu {
-            bubbles(base, rank, lane, gpu, &gpu_sets[gpu], &mut sets);
+            bubbles(base, rank, lane, (gpu, &gpu_sets[gpu]), &mut sets, watch);
         }
     }
     loaders(
@@ -80,9 +82,9 @@ fn bubbles(
     base: &SyncBase<'_>,
     rank: &Rank,
     lane: LaneId,
-    gpu: usize,
-    gpu_sets: &GpuSets,
+    (gpu, gpu_sets): (usize, &GpuSets),
     sets: &mut RankSets,
+    watch: &Watch<'_>,
 ) {
     let calls: Vec<_> = base
         .core
@@ -91,13 +93,15 @@ fn bubbles(
         .filter(|(_, r)| !r.is_empty())
         .collect();
     let after = |&(call, range): &(crate::model::SpanId, TimeRange)| {
-        let waited = base.waited(call);
-        if base.bubble(call, &waited).is_none_or(|b| b == 0) {
+        if watch.stopped() {
             return None;
         }
-        let last = waited.last.map_or(range.end, |l| l.min(range.end));
-        let next = base.next_start(gpu, last, &[]).unwrap_or(last);
-        Some(TimeRange::new(last, next))
+        let waited = base.waited(call);
+        // What was waited for on another GPU leaves that one idle, not this.
+        if waited.gpu != Some(gpu) {
+            return None;
+        }
+        base.bubble_window(range, &waited)
     };
     let ranges: Vec<TimeRange> = calls.par_iter().filter_map(after).collect();
     let idle = &base.gpus[gpu].idle;

@@ -2,9 +2,9 @@
 
 use super::Analysis;
 use super::layers::LayerId;
+use super::pace::Pace;
 use super::stats::percentile;
-use super::step_table::StepRow;
-use super::verdict::steady;
+use super::step_table::{StepRow, steady};
 use crate::model::{ProcessId, Role};
 use crate::time::TimeRange;
 
@@ -28,6 +28,8 @@ pub struct Costs {
     pub handover: f64,
     /// h₀: hand-over in the loop itself, without workers.
     pub handover_in_loop: f64,
+    /// Loading in the loop itself that the GPU works through, without workers: nothing where each step blocks.
+    pub hidden_in_loop: f64,
 }
 
 impl Costs {
@@ -41,11 +43,12 @@ impl Costs {
         n.min(cores) + HYPER * (n.min(2.0 * cores) - cores).max(0.0)
     }
 
-    /// Step time with `n` workers, ns: max(C, (L + h) / N); without workers C + L + h₀.
+    /// Step time with `n` workers, ns: max(C, (L + h) / N); without workers C + L + h₀, less what the GPU works through.
     #[must_use]
     pub fn step(&self, n: u32, cores: Option<u32>) -> f64 {
         if n == 0 {
-            return self.compute + self.load + self.handover_in_loop;
+            let loading = self.load + self.handover_in_loop - self.hidden_in_loop;
+            return self.compute + loading.max(0.0);
         }
         self.compute
             .max((self.load + self.handover) / Self::effective(n, cores))
@@ -88,12 +91,12 @@ impl Costs {
         let gpu = per_second(self.compute);
         let loader = per_second(cost / m);
         let stall = if n == 0 {
-            cost
+            (cost - self.hidden_in_loop).max(0.0)
         } else {
             (cost / m - self.compute).max(0.0)
         };
         let prep = if n == 0 {
-            cost - self.read
+            (stall - self.read).max(0.0)
         } else {
             ((cost - self.read) / m - self.compute).max(0.0)
         };
@@ -147,6 +150,10 @@ pub struct RateSet {
 pub struct Rates {
     /// Costs per batch.
     pub costs: Costs,
+    /// What the steps took, from which C comes.
+    pub pace: Pace,
+    /// The loop loads by itself, without spans for it: its waits stand in for the loading.
+    pub load_from_waits: bool,
     /// Workers that loaded at the same time.
     pub workers: u32,
     /// Batches loaded.
@@ -178,7 +185,7 @@ pub struct Job {
     pub epochs: usize,
     /// Wait at the start of each, ns.
     pub startup: f64,
-    /// Time outside steps and start-up waits, ns.
+    /// What is neither C nor waits of steps nor start-up, ns.
     pub rest: f64,
     /// Length, ns.
     pub time: i64,
@@ -202,6 +209,13 @@ pub struct WhatIf {
 }
 
 impl Rates {
+    /// How far the model's step for what was measured lies from the measured one: +0.05 = 5 % above.
+    #[must_use]
+    pub fn off(&self) -> Option<f64> {
+        let model = self.costs.step(self.workers, None);
+        (self.pace.step > 0.0).then(|| model / self.pace.step - 1.0)
+    }
+
     /// What `workers` on `cores` cores would do with a share of the data cached.
     #[must_use]
     pub fn what_if(&self, workers: u32, cores: Option<u32>, cached: f64) -> WhatIf {
@@ -225,48 +239,58 @@ impl Rates {
 }
 
 impl Analysis {
-    /// Costs, rates and the parts of the job in a window. `None` without loading work or without steps in the window.
+    /// Costs, rates and the parts of the job in a window. `None` without steps in the window, or where nothing says what
+    /// loading costs: neither spans of it, nor waits of a loop that loads by itself.
     ///
     /// # Panics
     /// If there is no such rank.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "rates are no times of events")]
     pub fn rates(&self, rank: usize, window: TimeRange) -> Option<Rates> {
-        let r = &self.ranks[rank];
         let (rows, _) = self.step_rows(rank, window);
+        let (steady, filtered) = steady(&rows);
+        let pace = self.pace(rank, &steady)?;
         let figures = self.workers(rank, window);
-        let batches = self.batches(rank, window)?;
-        if rows.is_empty() || figures.load_sum == 0 || batches <= 0.0 {
+        let mut waits: Vec<i64> = steady.iter().map(|s| s.wait).collect();
+        let load_from_waits = figures.rows.is_empty() && self.loads_by_itself(rank);
+        let (batches, load) = if load_from_waits {
+            let sum: i64 = waits.iter().sum();
+            (rows.len() as f64, sum as f64 / waits.len().max(1) as f64)
+        } else {
+            let batches = self.batches(rank, window)?;
+            (batches, figures.load_sum as f64 / batches)
+        };
+        if batches <= 0.0 || load <= 0.0 {
             return None;
         }
-        let (steady, filtered) = steady(&rows);
-        let by_gpu = r.gpu.is_some();
-        let busy = |row: &&StepRow| row.time() - if by_gpu { row.wait_exposed } else { row.wait };
-        let mut lengths: Vec<i64> = steady.iter().map(busy).collect();
-        let compute = percentile(&mut lengths, 50)? as f64;
         let workers = self.workers_at_once(rank);
-        let load = figures.load_sum as f64 / batches;
         let handover = self.handover(rank, window, &steady);
-        let mut waits: Vec<i64> = steady.iter().map(|s| s.wait).collect();
         let wait = percentile(&mut waits, 50)? as f64;
+        let alone = workers == 0;
         let costs = Costs {
-            compute,
+            compute: pace.compute,
             load,
             read: self.reading(rank, window) as f64 / batches,
             handover: handover.unwrap_or(0.0),
-            handover_in_loop: if workers == 0 {
+            handover_in_loop: if alone && !load_from_waits {
                 (wait - load).max(0.0)
             } else {
                 0.0
             },
+            hidden_in_loop: if alone { pace.hidden } else { 0.0 },
         };
         let batch = self.options.samples_per_step.map_or(1.0, f64::from);
         let firsts: Vec<&&StepRow> = rows.iter().filter(|s| s.first && filtered).collect();
-        let startup: i64 = firsts.iter().map(|s| (s.wait - wait as i64).max(0)).sum();
-        let mut times: Vec<i64> = steady.iter().map(|s| s.time()).collect();
-        let step = percentile(&mut times, 50)? as f64;
+        // What the GPU worked through costs nothing.
+        let costly = |s: &StepRow| (s.wait - s.wait_hidden) as f64;
+        let startup: f64 = firsts
+            .iter()
+            .map(|s| (costly(s) - pace.wait).max(0.0))
+            .sum();
         Some(Rates {
             costs,
+            pace,
+            load_from_waits,
             workers,
             batches,
             batch,
@@ -278,8 +302,10 @@ impl Analysis {
             job: Job {
                 steps: rows.len(),
                 epochs: firsts.len(),
-                startup: startup as f64 / firsts.len().max(1) as f64,
-                rest: window.len() as f64 - rows.len() as f64 * step - startup as f64,
+                startup: startup / firsts.len().max(1) as f64,
+                rest: window.len() as f64
+                    - rows.len() as f64 * (pace.compute + pace.wait)
+                    - startup,
                 time: window.len(),
             },
             profiled: self
@@ -383,6 +409,7 @@ impl Analysis {
 
 #[cfg(test)]
 mod tests {
+    use super::super::pace::Basis;
     use super::*;
 
     /// The table of the DFTracer note, three runs averaged: workers; loading, waited, compute, job, other, in s.
@@ -408,6 +435,7 @@ mod tests {
             read: ns([3.6, 3.4, 3.4, 3.3][row]),
             handover: ns(TABLE[1].2 + TABLE[1].3 - TABLE[1].1),
             handover_in_loop: ns(TABLE[0].2 - TABLE[0].1),
+            hidden_in_loop: 0.0,
         }
     }
 
@@ -465,6 +493,15 @@ mod tests {
     fn a_job_is_steps_start_ups_and_the_rest() {
         let rates = Rates {
             costs: costs(1),
+            pace: Pace {
+                basis: Basis::Median,
+                compute: costs(1).compute,
+                step: ns(TABLE[1].2 + TABLE[1].3),
+                wait: ns(TABLE[1].2),
+                hidden: 0.0,
+                steps: 160,
+            },
+            load_from_waits: false,
             workers: 1,
             batches: STEPS,
             batch: 2.0,

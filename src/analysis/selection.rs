@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rayon::prelude::*;
 
 use super::Analysis;
+use super::gpus::unite_all;
+use super::intervals::Union;
 use super::layer_sets::Owner;
 use super::layers::LayerId;
 use super::stats::{percentile, ratio};
@@ -42,7 +44,7 @@ pub struct LayerRow {
     pub touching: u64,
     /// Sum of the whole durations of those that start in it.
     pub whole: i64,
-    /// In it while the rank's GPU was idle, summed over ranks.
+    /// In it while the rank's own GPU was idle, summed over ranks: with several of them it can exceed `wall`.
     pub exposed: i64,
     /// wall / window.
     pub share: Option<f64>,
@@ -64,7 +66,7 @@ impl LayerRow {
 pub struct GpuHeadline {
     /// Index in [`Analysis::gpus`].
     pub gpu: usize,
-    /// The GPU was idle while its rank's loop waited for a batch.
+    /// The GPU was idle while the loop in scope waited for a batch; of several ranks on it, while any of them did.
     pub exposed_wait: i64,
     /// The GPU worked.
     pub busy: i64,
@@ -165,13 +167,35 @@ impl Analysis {
     }
 
     fn headline(&self, window: TimeRange, scope: Scope) -> Vec<GpuHeadline> {
-        let of_rank = |gpu: usize| self.ranks.iter().position(|r| r.gpu == Some(gpu));
+        let exposed_on = |gpu: usize| match scope {
+            Scope::Rank(r) => self.ranks[r].wait_exposed.measure_in(window),
+            Scope::All => {
+                let own: Vec<&Union> = self
+                    .ranks
+                    .iter()
+                    .filter(|r| r.gpu == Some(gpu))
+                    .map(|r| &r.wait_exposed)
+                    .collect();
+                match own[..] {
+                    [] => 0,
+                    [one] => one.measure_in(window),
+                    // Ranks that share a GPU may wait at once.
+                    _ => unite_all(
+                        own.iter()
+                            .map(|u| u.clip(window))
+                            .collect::<Vec<_>>()
+                            .iter(),
+                    )
+                    .measure(),
+                }
+            }
+        };
         let gpus = self.gpus.iter().enumerate().filter(|&(g, _)| match scope {
             Scope::All => true,
             Scope::Rank(r) => self.ranks[r].gpu == Some(g),
         });
         gpus.map(|(g, gpu)| {
-            let exposed = of_rank(g).map_or(0, |r| self.ranks[r].wait_exposed.measure_in(window));
+            let exposed = exposed_on(g);
             GpuHeadline {
                 gpu: g,
                 exposed_wait: exposed,

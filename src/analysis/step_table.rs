@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::build::Watch;
 use super::core::Core;
 use super::gpus::{CallCursor, Gpu};
 use super::intervals::Union;
@@ -9,7 +10,7 @@ use super::layers::LayerId;
 use super::loops::Rank;
 use super::rank_sets::RankSets;
 use super::stats::percentile_sorted;
-use super::tails::{Threads, launched, own_lanes};
+use super::tails::{Threads, own_lanes};
 use super::{Analysis, launches::Launched};
 use crate::model::LaneId;
 use crate::time::TimeRange;
@@ -102,8 +103,26 @@ impl ColumnSummary {
     }
 }
 
+/// Steps that are not the first of a loader's run: the wait of that one is the workers' start-up. All, when fewer than
+/// two remain. Also says whether any were left out.
+#[must_use]
+pub fn steady<'a>(rows: &[&'a StepRow]) -> (Vec<&'a StepRow>, bool) {
+    let kept: Vec<&StepRow> = rows.iter().copied().filter(|r| !r.first).collect();
+    if kept.len() >= 2 {
+        (kept, true)
+    } else {
+        (rows.to_vec(), false)
+    }
+}
+
 /// Rows of all steps of a rank.
-pub(super) fn rows(core: &Core, rank: &Rank, sets: &RankSets, gpus: &[Gpu]) -> Vec<StepRow> {
+pub(super) fn rows(
+    core: &Core,
+    rank: &Rank,
+    sets: &RankSets,
+    gpus: &[Gpu],
+    watch: &Watch<'_>,
+) -> Vec<StepRow> {
     let Some(lane) = rank.loop_lane else {
         return Vec::new();
     };
@@ -145,7 +164,8 @@ pub(super) fn rows(core: &Core, rank: &Rank, sets: &RankSets, gpus: &[Gpu]) -> V
             gpu_lag: mine.last.map(|l| l - range.end),
         }
     };
-    rank.steps.par_iter().enumerate().map(row).collect()
+    let steps = rank.steps.par_iter().enumerate();
+    steps.filter(|_| !watch.stopped()).map(row).collect()
 }
 
 fn launched_on(core: &Core, lanes: &[LaneId], range: TimeRange, gpu: usize) -> Launched {
@@ -210,11 +230,5 @@ impl Analysis {
             .count();
         let partial = touched.saturating_sub(whole.len());
         (whole, partial)
-    }
-
-    /// What was launched on some lanes in a window.
-    #[must_use]
-    pub fn launched_in(&self, lanes: &[LaneId], window: TimeRange) -> Launched {
-        launched(&self.core, lanes, window)
     }
 }

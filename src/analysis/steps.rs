@@ -77,7 +77,11 @@ pub(super) fn find(
         }
     } else {
         Found {
-            steps: stated(core, rules, lane, &explicit, given(args, &explicit, watch)?),
+            steps: stated(
+                core,
+                &explicit,
+                numbers(core, rules, args, lane, &explicit, watch)?,
+            ),
             how: StepSource::Explicit,
             dropped: 0,
         }
@@ -99,23 +103,52 @@ pub(super) fn find(
     Ok(found)
 }
 
-/// What the args of explicit steps say about their numbers.
-fn given(
+/// What is known of the number of an explicit step.
+#[derive(Clone, Default)]
+struct Numbered {
+    /// What its args say.
+    given: Option<String>,
+    /// What its name says, by the rule that its args decide.
+    captured: Option<String>,
+}
+
+/// The numbers of explicit steps.
+fn numbers(
+    core: &Core,
+    rules: &Rules,
     args: &dyn ArgSource,
+    lane: LaneId,
     explicit: &[(SpanId, TimeRange)],
     watch: &Watch<'_>,
-) -> Result<Vec<Option<String>>, Cancelled> {
+) -> Result<Vec<Numbered>, Cancelled> {
+    let group = group_of(&core.trace, &core.roles, lane);
+    let number = |span: SpanId, arg: &dyn Fn(&str) -> Option<String>| {
+        let name = core.trace.span_name(span);
+        let category = &core.trace.category(core.trace.spans().cat(span)).name;
+        let captured = || {
+            let outcome = rules.outcome(&rules.candidates(group, category), name);
+            rules.captured(rules.decide(&outcome, arg)?, "step", name)
+        };
+        Numbered {
+            given: arg("step"),
+            captured: captured(),
+        }
+    };
     let spans: Vec<SpanId> = explicit.iter().map(|&(span, _)| span).collect();
-    let mut numbers = vec![None; spans.len()];
+    let mut numbers: Vec<Option<Numbered>> = vec![None; spans.len()];
     args.each(&spans, &|| watch.reached(700).is_ok(), &mut |span, arg| {
         // Spans of one lane are in the order of their ids.
         if let Ok(i) = spans.binary_search(&span) {
-            numbers[i] = arg("step");
+            numbers[i] = Some(number(span, arg));
         }
         watch.check().is_ok()
     });
     watch.check()?;
-    Ok(numbers)
+    let none = |_: &str| None;
+    let all = spans.iter().zip(numbers);
+    Ok(all
+        .map(|(&span, n)| n.unwrap_or_else(|| number(span, &none)))
+        .collect())
 }
 
 /// Explicit steps that hold several batches each: three derived ones or more in two.
@@ -135,31 +168,19 @@ fn coarse(explicit: &[(SpanId, TimeRange)], derived: &[Step]) -> bool {
     2 * inside >= 3 * explicit.len() && inside > explicit.len()
 }
 
-fn stated(
-    core: &Core,
-    rules: &Rules,
-    lane: LaneId,
-    explicit: &[(SpanId, TimeRange)],
-    given: Vec<Option<String>>,
-) -> Vec<Step> {
-    let group = group_of(&core.trace, &core.roles, lane);
-    let step = |(&(span, range), given): (&(SpanId, TimeRange), Option<String>)| {
+fn stated(core: &Core, explicit: &[(SpanId, TimeRange)], numbers: Vec<Numbered>) -> Vec<Step> {
+    let step = |(&(span, range), number): (&(SpanId, TimeRange), Numbered)| {
+        let text = number.given.clone().or(number.captured);
         let name = core.trace.span_name(span);
-        let category = &core.trace.category(core.trace.spans().cat(span)).name;
-        let captured = || {
-            let outcome = rules.outcome(&rules.candidates(group, category), name);
-            rules.captured(outcome.last?, "step", name)
-        };
-        let number = given.clone().or_else(captured);
         Step {
             range,
-            label: given.unwrap_or_else(|| name.to_owned()),
+            label: number.given.unwrap_or_else(|| name.to_owned()),
             first: false,
-            number: number.and_then(|n| n.parse().ok()),
+            number: text.and_then(|n| n.parse().ok()),
             span: Some(span),
         }
     };
-    explicit.iter().zip(given).map(step).collect()
+    explicit.iter().zip(numbers).map(step).collect()
 }
 
 /// A step from each fetch that a body follows, to the next fetch; the last one, or one whose container ends first,

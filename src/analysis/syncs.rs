@@ -240,13 +240,17 @@ impl SyncBase<'_> {
         starts.min()
     }
 
-    /// Idle time of the GPU from the end of what was waited for to its next other work, less waits for data.
-    pub fn bubble(&self, call: SpanId, waited: &Waited) -> Option<i64> {
-        let me = self.core.range(call);
-        let gpu = waited.gpu?;
+    /// From the end of what a call (at `me`) waited for to the next other work of that GPU.
+    pub fn bubble_window(&self, me: TimeRange, waited: &Waited) -> Option<TimeRange> {
         let start = waited.last.map_or(me.end, |l| me.start.max(l.min(me.end)));
-        let next = self.next_start(gpu, start, &waited.ops)?;
-        let window = TimeRange::new(start, next);
+        let next = self.next_start(waited.gpu?, start, &waited.ops)?;
+        Some(TimeRange::new(start, next))
+    }
+
+    /// Idle time of the GPU in [`Self::bubble_window`], less waits for data.
+    pub fn bubble(&self, call: SpanId, waited: &Waited) -> Option<i64> {
+        let gpu = waited.gpu?;
+        let window = self.bubble_window(self.core.range(call), waited)?;
         let lane = self.core.trace.spans().lane(call);
         let idle = Union::single(window).subtract(&self.gpus[gpu].busy.clip(window));
         let fetch = self.core.index(lane).union(LayerId::FETCH);

@@ -4,6 +4,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
+use super::build::Watch;
 use super::core::Core;
 use super::launches::Launched;
 use crate::model::{LaneId, Link, ProcessId, SpanId};
@@ -115,8 +116,11 @@ pub(super) fn launched(core: &Core, lanes: &[LaneId], window: TimeRange) -> Laun
     sum
 }
 
+/// Spans between two looks at whether somebody cancelled.
+const LOOK: usize = 1 << 14;
+
 /// CPU spans that end before their GPU work, by span id.
-pub(super) fn tails(core: &Core, flag_ns: i64) -> Vec<Tail> {
+pub(super) fn tails(core: &Core, flag_ns: i64, watch: &Watch<'_>) -> Vec<Tail> {
     let autograd = autograd_lanes(core);
     let cpu: Vec<LaneId> = core.cpu_lanes().collect();
     let mut found: Vec<Tail> = cpu
@@ -132,7 +136,7 @@ pub(super) fn tails(core: &Core, flag_ns: i64) -> Vec<Tail> {
                     .filter(|&l| l != lane),
             );
             lanes.retain(|&l| core.launches.count(l) > 0);
-            tails_of(core, lane, &lanes, flag_ns)
+            tails_of(core, lane, &lanes, flag_ns, watch)
         })
         .collect();
     let spans = core.trace.spans();
@@ -154,13 +158,22 @@ pub(super) fn tails(core: &Core, flag_ns: i64) -> Vec<Tail> {
     kept
 }
 
-fn tails_of(core: &Core, lane: LaneId, lanes: &[LaneId], flag_ns: i64) -> Vec<Tail> {
+fn tails_of(
+    core: &Core,
+    lane: LaneId,
+    lanes: &[LaneId],
+    flag_ns: i64,
+    watch: &Watch<'_>,
+) -> Vec<Tail> {
     let columns = core.columns(lane);
     let mut out = Vec::new();
     if lanes.is_empty() || !core.index(lane).layers.iter().any(|l| l.has_gpu_side()) {
         return out;
     }
     for i in 0..columns.len() {
+        if i.is_multiple_of(LOOK) && watch.stopped() {
+            break;
+        }
         if !columns.of[i].has_gpu_side() {
             continue;
         }

@@ -2,11 +2,12 @@
 
 use super::Analysis;
 use super::layers::LayerId;
+use super::missing::Missing;
 use super::ranks::{RankMeans, Straggler, StragglerKind};
+use super::rates::Rates;
 use super::stats::percentile;
-use super::verdict::{Facts, Issue, IssueKind, Missing, Sentences, Verdict, burst};
-use crate::model::Tracer;
-use crate::time::format_ns;
+use super::verdict::{Facts, Issue, IssueKind, LeftOut, Sentences, Severity, Verdict, burst};
+use crate::time::{format_count, format_ns};
 
 /// Printed under every throughput that comes from a torch.profiler trace.
 pub const PROFILED_SPEED: &str =
@@ -18,29 +19,80 @@ pub fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-impl Missing {
-    /// What was not recorded, and how to record it.
+/// `1 step`, `12 steps`.
+#[must_use]
+pub fn counted(n: u64, what: &str) -> String {
+    let s = if n == 1 { "" } else { "s" };
+    format!("{} {what}{s}", format_count(n))
+}
+
+fn count(n: usize, what: &str) -> String {
+    counted(n as u64, what)
+}
+
+impl Rates {
+    /// With how many workers loading keeps up, in a sentence. `None` where that cannot be computed.
     #[must_use]
-    pub fn text(self, tracer: Option<Tracer>) -> &'static str {
-        match self {
-            Self::NoGpu => {
-                "No GPU events in this record (torch: ProfilerActivity.CUDA needs CUPTI; nsys: --trace=cuda; DFTracer \
-                 never has them)."
-            }
-            Self::NoSteps => {
-                "No steps found: no ProfilerStep, NVTX or step spans, and no fetch spans to derive them from."
-            }
-            Self::NoFetch => {
-                "No waits for data found: name the wait with record_function, NVTX or a layer rule."
-            }
-            Self::NoWorkers if tracer == Some(Tracer::Torch) => {
-                "The DataLoader workers are not in this trace: torch.profiler records only the main process. Open the \
-                 DFTracer files of the same run beside it, or record with nsys."
-            }
-            Self::NoWorkers => {
-                "No loading work in this record: the worker processes were not traced."
-            }
-        }
+    pub fn keeps_up(&self) -> Option<String> {
+        let (needed, spare) = (self.needed_workers?, self.recommended_workers?);
+        let workers = counted(u64::from(needed), "worker");
+        Some(if spare > needed {
+            format!("Loading keeps up with {workers}; {spare} leave a quarter to spare.")
+        } else {
+            format!("Loading keeps up with {workers}, with a quarter to spare.")
+        })
+    }
+}
+
+/// Which steps a verdict is about, and what the others waited.
+pub(super) fn judged(analysis: &Analysis, verdict: &Verdict) -> String {
+    const NAMED: usize = 3;
+    if verdict.steps == 0 {
+        return String::new();
+    }
+    let mut out = format!(
+        "Judged: {} of {}",
+        verdict.steady_steps,
+        count(verdict.steps, "whole step")
+    );
+    let Some(first) = verdict.left_out.first() else {
+        return out + ".";
+    };
+    let names: Vec<&str> = verdict.left_out.iter().map(|l| l.label.as_str()).collect();
+    let alone = names.len() == 1;
+    let more = match names.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    let names = names[..names.len().min(NAMED)].join(", ");
+    let waited: i64 = verdict.left_out.iter().map(|l| l.wait).sum();
+    out += &format!(
+        "; left out: {names}{more} ({}), which waited {}",
+        first.reason,
+        format_ns(waited)
+    );
+    let place = |l: &LeftOut| l.place.map(|p| p.value);
+    let longest = verdict.left_out.iter().filter_map(place).max();
+    let judged = analysis.longest_judged_wait(verdict);
+    if let Some(longest) = longest.filter(|&l| l > judged) {
+        out += &match alone && longest == waited {
+            true => ", the longest wait of all".to_owned(),
+            false => format!(
+                ", {} of it at once: the longest wait of all",
+                format_ns(longest)
+            ),
+        };
+    }
+    out + "."
+}
+
+impl Analysis {
+    /// The longest wait that begins in a step that a verdict judged, ns.
+    fn longest_judged_wait(&self, verdict: &Verdict) -> i64 {
+        let left: Vec<usize> = verdict.left_out.iter().map(|l| l.step).collect();
+        let waits = self.waits.iter().filter(|w| w.rank == verdict.rank);
+        let judged = waits.filter(|w| w.step.is_some_and(|s| !left.contains(&s)));
+        judged.map(|w| w.range.len()).max().unwrap_or(0)
     }
 }
 
@@ -55,46 +107,43 @@ pub(super) fn fill(
     let of = format!("{} of {}", format_ns(issue.value), format_ns(issue.total));
     match issue.kind {
         IssueKind::InputBound => input_bound(analysis, issue, facts, &share),
-        IssueKind::InputWait => Sentences {
-            verdict: format!(
-                "The loop waited {share} of the step time for data (CPU clock): {of}."
-            ),
-            why: format!(
-                "This record has no GPU events, so it cannot tell how much of that the GPU worked through; if the loop \
-                 does not read the loss (or synchronise otherwise) every step, most of it may be hidden.{}",
-                bursts(facts)
-            ),
-            next: "Record the GPU as well (torch.profiler or nsys), or look at the workers table.".to_owned(),
-        },
+        IssueKind::InputWait => input_wait(analysis, facts, &share, &of),
         IssueKind::ComputeBound => Sentences {
             verdict: format!("Compute-bound: kernels ran {share} of the time."),
             why: format!(
-                "Data loading costs {} of {} in {} steps.",
+                "Data loading costs {} of {} in {}.",
                 format_ns(verdict.steady_wait.1),
                 format_ns(verdict.steady_wait.2),
-                verdict.steady_steps
+                count(verdict.steady_steps, "step")
             ),
             next: "Faster kernels, lower precision or a smaller model; more workers will not help.".to_owned(),
         },
         IssueKind::LaunchBound => launch_bound(analysis, facts, &share, &of),
         IssueKind::SyncBound => sync_bound(analysis, facts, &share, &of),
         IssueKind::CommBound => Sentences {
-            verdict: format!("Communication-bound: collectives took {share} of the step, not covered by compute."),
+            verdict: format!(
+                "{}ollectives took {share} of the step time, not covered by compute.",
+                if issue.severity == Severity::Critical { "Communication-bound: c" } else { "C" }
+            ),
             why: format!("Exposed communication: {of}."),
             next: "Overlap it with backward (bucket size, gradient accumulation), or find the rank that the others wait for.".to_owned(),
         },
         IssueKind::H2dBound => Sentences {
-            verdict: format!("Copies to the GPU took {share} of the step in front of compute."),
+            verdict: format!("Copies to the GPU took {share} of the step time in front of compute."),
             why: format!("Exposed host-to-device copies: {of}."),
             next: "Pin the memory and copy with non_blocking=True on a stream of its own, one batch ahead.".to_owned(),
         },
         IssueKind::DependencyBound => Sentences {
-            verdict: format!("Work was queued but did not start for {share} of the step: another stream, event or rank held it."),
+            verdict: format!("Work was queued but did not start for {share} of the step time: another stream, event or rank held it."),
             why: format!("GPU idle with work asked for: {of}."),
             next: "Look at the stream that was busy before each gap, and at event waits between streams.".to_owned(),
         },
         IssueKind::StartupWait => Sentences {
-            verdict: format!("Most waiting is start-up: the first steps waited {}.", format_ns(issue.value)),
+            verdict: format!(
+                "Most waiting is start-up: the first {} waited {}.",
+                if verdict.left_out.len() == 1 { "step" } else { "steps" },
+                format_ns(issue.value)
+            ),
             why: "No batch was ready when the loader's run began; steady steps wait less.".to_owned(),
             next: "persistent_workers=True keeps the workers between epochs.".to_owned(),
         },
@@ -103,19 +152,10 @@ pub(super) fn fill(
                 "The loop waits little for data ({}).",
                 percent(part(verdict.steady_wait.0, verdict.steady_wait.2))
             ),
-            why: "What else bounds the step this record cannot tell: it has no GPU events.".to_owned(),
-            next: "Record the GPU as well to see what the steps are made of.".to_owned(),
+            why: format!("What else bounds the step cannot be told: {}.", analysis.no_gpu(facts.rank)),
+            next: record_gpu(analysis, facts.rank, " to see what the steps are made of"),
         },
-        IssueKind::NoSingleBound => Sentences {
-            verdict: "Nothing takes a tenth of the step time by itself.".to_owned(),
-            why: format!(
-                "Exposed wait {} of {} in {} steps.",
-                format_ns(verdict.steady_wait.1),
-                format_ns(verdict.steady_wait.2),
-                verdict.steady_steps
-            ),
-            next: "Look at the step table for single long steps.".to_owned(),
-        },
+        IssueKind::NoSingleBound => no_single(analysis, facts, verdict),
         IssueKind::Inconclusive => inconclusive(analysis, verdict),
         // Filled by `straggler`.
         IssueKind::InputStraggler
@@ -133,9 +173,10 @@ fn bursts(facts: &Facts<'_>) -> String {
     let b = burst(&facts.steady);
     if b.bursty {
         format!(
-            " {} of {} steps hold {} of it.",
+            " {} of {} {} {} of it.",
             b.top,
-            b.of,
+            count(b.of, "step"),
+            if b.top == 1 { "holds" } else { "hold" },
             percent(b.share)
         )
     } else {
@@ -166,11 +207,8 @@ fn input_bound(analysis: &Analysis, issue: &Issue, facts: &Facts<'_>, share: &st
         format_ns(p95.unwrap_or(0)),
         bursts(facts)
     );
-    let rates = analysis.rates(facts.rank, facts.window);
-    let next = match rates.as_ref().and_then(|r| r.recommended_workers) {
-        Some(n) => format!("The workers table: about {n} workers would keep up."),
-        None => "More workers (num_workers), cheaper transforms, or faster storage; the workers are not in this record.".to_owned(),
-    };
+    why += &inside(analysis, facts);
+    let next = more_workers(analysis, facts);
     Sentences {
         verdict: format!(
             "Input-bound: the GPU had nothing to do for {share} of the step time because the loop waited for data: {} of {}.",
@@ -179,6 +217,140 @@ fn input_bound(analysis: &Analysis, issue: &Issue, facts: &Facts<'_>, share: &st
         ),
         why,
         next,
+    }
+}
+
+fn input_wait(analysis: &Analysis, facts: &Facts<'_>, share: &str, of: &str) -> Sentences {
+    let record = match analysis.no_gpu(facts.rank) {
+        text if analysis.ends_early(facts.rank) => {
+            format!("No GPU events were read ({text})")
+        }
+        _ => "This record has no GPU events".to_owned(),
+    };
+    let alone = analysis.loads_by_itself(facts.rank);
+    Sentences {
+        verdict: format!("The loop waited {share} of the step time for data (CPU clock): {of}."),
+        why: format!(
+            "{record}, so it cannot be told how much of that the GPU worked through; if the loop does not read the loss \
+             (or synchronise otherwise) every step, most of it may be hidden.{}{}",
+            bursts(facts),
+            inside(analysis, facts)
+        ),
+        next: if alone {
+            more_workers(analysis, facts)
+        } else {
+            record_gpu(analysis, facts.rank, ", or look at the workers table")
+        },
+    }
+}
+
+fn record_gpu(analysis: &Analysis, rank: usize, why: &str) -> String {
+    if analysis.ends_early(rank) {
+        "Get a complete copy of the file.".to_owned()
+    } else {
+        format!("Record the GPU as well (torch.profiler or nsys){why}.")
+    }
+}
+
+/// What to do about waits for data.
+fn more_workers(analysis: &Analysis, facts: &Facts<'_>) -> String {
+    let rates = analysis.rates(facts.rank, facts.window);
+    let keeps_up = rates.as_ref().and_then(Rates::keeps_up);
+    if analysis.loads_by_itself(facts.rank) {
+        let how = keeps_up.map_or_else(String::new, |k| format!(" {k}"));
+        return format!(
+            "Raise num_workers: it is 0, so the loop loads each batch itself and does nothing else meanwhile.{how}"
+        );
+    }
+    match keeps_up {
+        Some(k) => format!("{k} See the workers table."),
+        None => "More workers (num_workers), cheaper transforms, or faster storage; the workers are not in this record."
+            .to_owned(),
+    }
+}
+
+/// What the loop's own thread ran during its waits, where it says.
+fn inside(analysis: &Analysis, facts: &Facts<'_>) -> String {
+    const NAMED: usize = 3;
+    let found = analysis.inside_waits(facts.rank, &facts.set, NAMED);
+    if found.is_empty() {
+        return String::new();
+    }
+    let name = |&(name, ns): &(crate::model::NameId, i64)| {
+        let text = analysis.trace().name(name);
+        format!("{} {}", shorten(text, 60), format_ns(ns))
+    };
+    let found: Vec<String> = found.iter().map(name).collect();
+    format!(
+        " In the waits its thread ran {} (time of their own).",
+        found.join(", ")
+    )
+}
+
+/// A text of at most `most` characters: its beginning and `…`.
+fn shorten(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let mut out: String = text.chars().take(most - 1).collect();
+    out.push('…');
+    out
+}
+
+/// Nothing that keeps the GPU from working is large: then what it does is what the steps are made of.
+fn no_single(analysis: &Analysis, facts: &Facts<'_>, verdict: &Verdict) -> Sentences {
+    let total = facts.total;
+    let mut parts: Vec<(&str, i64)> = vec![("exposed waits for data", verdict.steady_wait.1)];
+    let (mut busy, mut compute) = (0, 0);
+    if let Some((gpu, sums)) = facts.gpu.zip(facts.sums) {
+        let steps = facts.set.parts().iter();
+        busy = steps.map(|p| analysis.gpus[gpu].busy.measure_in(*p)).sum();
+        compute = sums.compute;
+        parts.extend([
+            ("communication without compute", sums.exposed_comm),
+            ("copies to the GPU without compute", sums.exposed_h2d),
+            ("idle after synchronising calls", sums.bubble),
+            ("idle until the CPU launched work", sums.host_idle),
+            ("idle with work queued", sums.other_idle),
+            ("idle for no known cause", sums.unknown_idle),
+        ]);
+    }
+    parts.retain(|p| p.1 > 0);
+    parts.sort_by_key(|p| std::cmp::Reverse(p.1));
+    let list: Vec<String> = parts
+        .iter()
+        .take(3)
+        .map(|(name, ns)| format!("{name} {}", percent(part(*ns, total))))
+        .collect();
+    let list = match list.is_empty() {
+        true => String::new(),
+        false => format!(" The largest of the rest: {}.", list.join(", ")),
+    };
+    let mostly = 2 * i128::from(busy) > i128::from(total);
+    Sentences {
+        verdict: if mostly {
+            format!(
+                "Mostly GPU work: the GPU was busy {} of the step time; nothing that keeps it from compute takes a tenth.",
+                percent(part(busy, total))
+            )
+        } else {
+            format!(
+                "No single cause: the GPU was busy {} of the step time, and no cause by itself takes a tenth.",
+                percent(part(busy, total))
+            )
+        },
+        why: format!(
+            "Kernels ran {} of {} in {}.{list}",
+            percent(part(compute, total)),
+            format_ns(total),
+            count(verdict.steady_steps, "step")
+        ),
+        next: if mostly {
+            "Faster kernels, lower precision or a smaller model; more workers will not help."
+                .to_owned()
+        } else {
+            "Look at the step table for single long steps.".to_owned()
+        },
     }
 }
 
@@ -249,24 +421,24 @@ fn sync_bound(analysis: &Analysis, facts: &Facts<'_>, share: &str, of: &str) -> 
 }
 
 fn inconclusive(analysis: &Analysis, verdict: &Verdict) -> Sentences {
-    let tracer = analysis.trace().sources().first().map(|s| s.tracer);
     let why = if verdict.missing.contains(&Missing::NoSteps) && verdict.partial_steps > 0 {
+        let lie = if verdict.partial_steps == 1 {
+            "lies"
+        } else {
+            "lie"
+        };
         format!(
-            "{} steps lie only partly in the window.",
-            verdict.partial_steps
+            "{} {lie} only partly in the window.",
+            count(verdict.partial_steps, "step")
         )
     } else if let Some(first) = verdict
         .missing
         .iter()
         .find(|m| matches!(m, Missing::NoSteps | Missing::NoFetch))
     {
-        first.text(tracer).to_owned()
+        analysis.missing_text(verdict.rank, *first)
     } else {
-        let n = verdict.steps;
-        format!(
-            "Only {n} whole {} in the window.",
-            if n == 1 { "step" } else { "steps" }
-        )
+        format!("Only {} in the window.", count(verdict.steps, "whole step"))
     };
     Sentences {
         verdict: "Too little is recorded to say what bounds training.".to_owned(),
@@ -303,17 +475,27 @@ pub(super) fn straggler(analysis: &Analysis, s: &Straggler, rows: &[RankMeans]) 
         ),
         StragglerKind::Unattributed => "arrives last; nothing measured explains why".to_owned(),
     };
+    let fsdp = analysis.meets_in_forward();
+    let (meeting, visible) = if fsdp {
+        ("forward and backward", "Forward and backward take")
+    } else {
+        ("backward", "Backward takes")
+    };
+    let of = |r: &RankMeans| {
+        let forward = r.forward.filter(|_| fsdp).unwrap_or(0.0);
+        r.backward.map(|b| b + forward)
+    };
     Sentences {
         verdict: format!(
-            "Rank {} {what}; the others wait for it in backward ({} of the step).",
+            "Rank {} {what}; the others wait for it in {meeting} ({} of the step).",
             name(s.culprit),
             percent(s.score)
         ),
         why: format!(
-            "Backward takes {} on rank {} and {} on rank {}.",
-            ns(c.backward),
+            "{visible} {} on rank {} and {} on rank {}.",
+            ns(of(c)),
             name(s.culprit),
-            ns(v.backward),
+            ns(of(v)),
             name(s.victim)
         ),
         next: format!(

@@ -7,9 +7,10 @@ use super::Analysis;
 use super::evidence::largest;
 use super::intervals::Union;
 use super::layers::LayerId;
+use super::missing::Missing;
 use super::ranks::Straggler;
 use super::stats::{percentile, ratio, round6};
-use super::step_table::StepRow;
+use super::step_table::{StepRow, steady};
 use super::texts;
 use crate::model::SpanId;
 use crate::time::TimeRange;
@@ -88,32 +89,6 @@ kinds! {
     Straggler = "STRAGGLER",
 }
 
-/// A signal that was not recorded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Missing {
-    /// No GPU operations.
-    NoGpu,
-    /// No waits for data.
-    NoFetch,
-    /// No steps.
-    NoSteps,
-    /// No loading work.
-    NoWorkers,
-}
-
-impl Missing {
-    /// The name in reports.
-    #[must_use]
-    pub fn key(self) -> &'static str {
-        match self {
-            Self::NoGpu => "NO_GPU",
-            Self::NoFetch => "NO_FETCH",
-            Self::NoSteps => "NO_STEPS",
-            Self::NoWorkers => "NO_WORKERS",
-        }
-    }
-}
-
 /// Uneven waits: a quarter of the steps holds most of the waiting.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Burst {
@@ -132,8 +107,27 @@ pub struct Burst {
 pub struct Evidence {
     /// A span to select.
     pub span: SpanId,
-    /// What to look at.
+    /// What to look at: inside the trace.
     pub range: TimeRange,
+    /// What it costs, ns: its part of the issue's `value` (exposed wait, lost idle time, …). Evidence is ordered by it.
+    pub value: i64,
+}
+
+/// A step that was not judged, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Index in the rank's steps.
+    pub step: usize,
+    /// Its number or name.
+    pub label: String,
+    /// Why, for display.
+    pub reason: &'static str,
+    /// Its wait for data, ns.
+    pub wait: i64,
+    /// Of it exposed, ns.
+    pub exposed: i64,
+    /// The longest wait in it.
+    pub place: Option<Evidence>,
 }
 
 /// Verdict, why, and what to look at next.
@@ -204,6 +198,10 @@ pub struct Verdict {
     pub steady_steps: usize,
     /// Steps only partly in the window.
     pub partial_steps: usize,
+    /// Whole steps in the window that were not judged.
+    pub left_out: Vec<LeftOut>,
+    /// Which steps were judged, which were not and why, in a sentence; empty without steps.
+    pub judged: String,
     /// Numerators, where there is a GPU.
     pub steady_gpu: Option<SteadyGpu>,
     /// Their wait, exposed wait, and time, ns.
@@ -217,16 +215,6 @@ impl Verdict {
         self.issues
             .first()
             .map_or(IssueKind::Inconclusive, |i| i.kind)
-    }
-}
-
-/// Steps that are not the first of a loader's run: their wait is the workers' start-up. All, when fewer than two remain.
-pub(super) fn steady<'a>(rows: &[&'a StepRow]) -> (Vec<&'a StepRow>, bool) {
-    let kept: Vec<&StepRow> = rows.iter().copied().filter(|r| !r.first).collect();
-    if kept.len() >= 2 {
-        (kept, true)
-    } else {
-        (rows.to_vec(), false)
     }
 }
 
@@ -329,9 +317,12 @@ impl Analysis {
             steps: facts.rows.len(),
             steady_steps: facts.steady.len(),
             partial_steps,
+            left_out: self.left_out(&facts),
+            judged: String::new(),
             steady_gpu: facts.sums,
             steady_wait: (sum(|r| r.wait), sum(|r| r.wait_exposed), facts.total),
         };
+        verdict.judged = texts::judged(self, &verdict);
         let mut issues = std::mem::take(&mut verdict.issues);
         for issue in &mut issues {
             issue.evidence = self.evidence(issue.kind, &facts);
@@ -339,6 +330,33 @@ impl Analysis {
         }
         verdict.issues = issues;
         verdict
+    }
+
+    /// Whole steps in the window that are not judged: the first ones of each run of the loader.
+    fn left_out(&self, facts: &Facts<'_>) -> Vec<LeftOut> {
+        let steps = &self.ranks[facts.rank].steps;
+        let waits = |row: &StepRow| {
+            let from = self
+                .waits
+                .partition_point(|w| w.range.start < row.range.start);
+            let until = self
+                .waits
+                .partition_point(|w| w.range.start < row.range.end);
+            let own = self.waits[from..until]
+                .iter()
+                .filter(|w| w.rank == facts.rank);
+            largest(own.map(|w| (w.range.len(), w.span, w.range)))
+        };
+        let out = facts.rows.iter().filter(|r| r.first && facts.filtered);
+        out.map(|row| LeftOut {
+            step: row.step,
+            label: steps[row.step].label.clone(),
+            reason: "first step of a run of the loader: start-up",
+            wait: row.wait,
+            exposed: row.wait_exposed,
+            place: waits(row).first().copied(),
+        })
+        .collect()
     }
 
     fn issues(&self, facts: &Facts<'_>) -> Vec<Issue> {
@@ -433,7 +451,7 @@ impl Analysis {
             let table = self.rank_table(window);
             let best = all.first().map_or(Severity::Info, |v| key(v).0);
             if let Some(s) = table.straggler.as_ref().filter(|s| s.severity <= best) {
-                let issue = self.straggler_issue(s, &table.rows);
+                let issue = self.straggler_issue(s, &table.rows, window);
                 if let Some(at) = all.iter().position(|v| v.rank == s.culprit) {
                     let mut verdict = all.remove(at);
                     verdict.issues.insert(0, issue);
@@ -444,7 +462,12 @@ impl Analysis {
         all
     }
 
-    fn straggler_issue(&self, s: &Straggler, rows: &[super::ranks::RankMeans]) -> Issue {
+    fn straggler_issue(
+        &self,
+        s: &Straggler,
+        rows: &[super::ranks::RankMeans],
+        window: TimeRange,
+    ) -> Issue {
         use super::ranks::StragglerKind as K;
         let kind = match s.kind {
             K::Input => IssueKind::InputStraggler,
@@ -458,7 +481,8 @@ impl Analysis {
         let mut issue = Issue::plain(kind, s.severity, value, total);
         issue.share = round6(s.score);
         let waits = self.waits.iter().filter(|w| w.rank == s.culprit);
-        issue.evidence = largest(waits.map(|w| (w.range.len(), w.span, w.range)));
+        let inside = waits.map(|w| (w.span, w.range.clip(window)));
+        issue.evidence = largest(inside.map(|(span, range)| (range.len(), span, range)));
         issue.text = texts::straggler(self, s, rows);
         issue
     }

@@ -60,16 +60,12 @@ impl Analysis {
         grid: i64,
         origin: i64,
     ) -> Result<Vec<Vec<WindowCell>>, TooManyWindows> {
-        let grid = grid.max(1);
-        let span = i128::from(self.core.trace.extent().end) - i128::from(origin);
-        let n = (span + i128::from(grid) - 1).div_euclid(i128::from(grid));
-        let n = if n == 0 { 1 } else { n.max(0) };
-        let n = usize::try_from(n).ok().filter(|&n| n <= MAX_WINDOWS);
-        let Some(n) = n else {
-            let windows = u64::try_from(span.div_euclid(i128::from(grid))).unwrap_or(u64::MAX);
-            return Err(TooManyWindows { windows });
+        let n = self.window_count(grid, origin)?;
+        let grid = Grid {
+            origin,
+            grid: grid.max(1),
+            n,
         };
-        let grid = Grid { origin, grid, n };
         let columns: Vec<Vec<WindowCell>> = groups
             .par_iter()
             .map(|g| self.group_cells(g.1, grid))
@@ -77,6 +73,21 @@ impl Analysis {
         Ok((0..n)
             .map(|j| columns.iter().map(|c| c[j]).collect())
             .collect())
+    }
+
+    /// How many windows of `grid` ns there are from `origin` to the end of the trace.
+    ///
+    /// # Errors
+    /// When there would be more than [`MAX_WINDOWS`].
+    pub fn window_count(&self, grid: i64, origin: i64) -> Result<usize, TooManyWindows> {
+        let grid = i128::from(grid.max(1));
+        let span = i128::from(self.core.trace.extent().end) - i128::from(origin);
+        let windows = (span + grid - 1).div_euclid(grid);
+        let windows = if windows == 0 { 1 } else { windows.max(0) };
+        let n = usize::try_from(windows).ok().filter(|&n| n <= MAX_WINDOWS);
+        n.ok_or_else(|| TooManyWindows {
+            windows: u64::try_from(windows).unwrap_or(u64::MAX),
+        })
     }
 
     fn group_cells(&self, layers: &[LayerId], grid: Grid) -> Vec<WindowCell> {

@@ -171,7 +171,7 @@ fn exposed_wait(a: &Analysed, rank: usize, what: String, limit: u32) -> Line {
         );
         (Outcome::Inconclusive, note)
     };
-    let steps = format!("{} of {} steps", steady.rows.len(), steady.all);
+    let steps = steady.judged();
     Line {
         what,
         limit: text,
@@ -203,7 +203,7 @@ fn step_time(a: &Analysed, rank: usize, what: String, limit: i64) -> Line {
         } else {
             Outcome::Broken
         },
-        note: format!("{} of {} steps", steady.rows.len(), steady.all),
+        note: steady.judged(),
     }
 }
 

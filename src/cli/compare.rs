@@ -10,7 +10,7 @@ use super::args::{Compare, Scope};
 use super::steady::{PHASES, Steady};
 use super::table::{Table, ms, printable};
 use super::{CliError, load};
-use crate::analysis::{PROFILED_SPEED, StepRow};
+use crate::analysis::{PROFILED_SPEED, StepRow, counted};
 use crate::model::{Role, Tracer};
 use crate::time::format_count;
 
@@ -176,10 +176,10 @@ fn to_text(
     for &pair in ranks {
         let (sb, sa) = (Steady::of(before, pair.0), Steady::of(after, pair.1));
         out.push_str(&format!(
-            "\nRank {}: medians over {} and {} steps, in ms\n",
+            "\nRank {}: medians over {} and {}, in ms\n",
             before.analysis.ranks()[pair.0].rank,
             format_count(sb.rows.len() as u64),
-            format_count(sa.rows.len() as u64),
+            counted(sa.rows.len() as u64, "step"),
         ));
         let rows = rows(before, after, pair);
         let steps = (rows[0].before, rows[0].after);
@@ -244,7 +244,7 @@ fn differences(before: &Analysed, after: &Analysed) -> Vec<String> {
     }
     let mut count = |what: &str, b: usize, a: usize| {
         if b != a {
-            out.push(format!("{b} {what} before, {a} after."));
+            out.push(format!("{what}: {b} before, {a} after."));
         }
     };
     let workers = |a: &Analysed| {
@@ -253,7 +253,7 @@ fn differences(before: &Analysed, after: &Analysed) -> Vec<String> {
             .filter(|l| a.analysis.role(*l) == Role::Worker)
             .count()
     };
-    count("worker lanes recorded", workers(before), workers(after));
+    count("recorded worker lanes", workers(before), workers(after));
     count(
         "ranks",
         before.analysis.ranks().len(),

@@ -2,7 +2,8 @@
 //! loader's run, whose wait is start-up; all of them where fewer than two others remain. As the verdicts do.
 
 use super::analyse::Analysed;
-use crate::analysis::{LayerId, StepRow, percentile};
+use crate::analysis::{LayerId, StepRow, counted, percentile, steady};
+use crate::time::format_count;
 
 /// Steps of one rank.
 pub struct Steady<'a> {
@@ -17,9 +18,17 @@ impl<'a> Steady<'a> {
     pub fn of(a: &'a Analysed, rank: usize) -> Self {
         let (rows, _partial) = a.analysis.step_rows(rank, a.window);
         let all = rows.len();
-        let kept: Vec<&StepRow> = rows.iter().copied().filter(|r| !r.first).collect();
-        let rows = if kept.len() >= 2 { kept } else { rows };
+        let (rows, _filtered) = steady(&rows);
         Self { rows, all }
+    }
+
+    /// `11 of 12 steps`.
+    pub fn judged(&self) -> String {
+        format!(
+            "{} of {}",
+            format_count(self.rows.len() as u64),
+            counted(self.all as u64, "step")
+        )
     }
 
     /// Sum of a column.

@@ -9,11 +9,14 @@ use super::args::Whatif;
 use super::steady::Steady;
 use super::table::{Table, ms, percent};
 use super::{CliError, EXIT_INCONCLUSIVE, load};
-use crate::analysis::{Missing, PROFILED_SPEED, Rates, StepRow};
+use crate::analysis::{Basis, Missing, PROFILED_SPEED, Rates, StepRow, counted};
 
 const LIMITS: &str = "Limits: loading gets slower with more workers (they share the CPU); near the point where loading just keeps up, its \
 variation alone makes waits;\n  one slow sample blocks, since batches come in order; prefetch depth, storage and memory are not modelled.";
 const BEST_CASE: &str = "The hand-over of a batch from worker to loop was not measured: predictions with workers are a best case.";
+
+/// From this difference between the model and the measured step on, its answers are called rough.
+const OFF: f64 = 0.10;
 
 /// Runs the command.
 pub fn run(args: &Whatif, out: &mut dyn Write) -> Result<u8, CliError> {
@@ -56,9 +59,8 @@ fn to_text(out: &mut String, a: &Analysed, args: &Whatif, rank: usize, rates: Op
     match rates {
         Some(rates) => predictions(out, a, args, rank, rates),
         None => {
-            let tracer = a.analysis.trace().sources().first().map(|s| s.tracer);
             out.push_str("The effect of workers cannot be predicted.\n  ");
-            out.push_str(Missing::NoWorkers.text(tracer));
+            out.push_str(&why_not(a, rank));
             out.push('\n');
         }
     }
@@ -68,22 +70,71 @@ fn to_text(out: &mut String, a: &Analysed, args: &Whatif, rank: usize, rates: Op
     out.push('\n');
 }
 
-fn predictions(out: &mut String, a: &Analysed, args: &Whatif, rank: usize, rates: &Rates) {
-    let c = &rates.costs;
-    let measured = Steady::of(a, rank).median(StepRow::time);
+/// Why nothing can be predicted for a rank.
+fn why_not(a: &Analysed, rank: usize) -> String {
+    let verdict = a.analysis.verdict(rank, a.window);
+    let lacks = |what: &Missing| verdict.missing.contains(what);
+    let what = [Missing::NoSteps, Missing::NoFetch, Missing::NoWorkers]
+        .into_iter()
+        .find(lacks);
+    match what {
+        Some(what) => a.analysis.missing_text(rank, what),
+        None => "No batch was loaded in the window.".to_owned(),
+    }
+}
+
+/// What was measured, and how.
+fn measured(out: &mut String, a: &Analysed, rank: usize, rates: &Rates) {
+    let (c, pace) = (&rates.costs, &rates.pace);
+    let median = Steady::of(a, rank).median(StepRow::time);
+    let wait = match a.analysis.ranks()[rank].gpu {
+        Some(_) => "exposed wait",
+        None => "wait (CPU clock)",
+    };
     out.push_str(&format!(
-        "Measured with {}, median step {} ms. Per batch: loading {} ms ({} ms of it reading), hand-over {} ms; \
-         a step without waits {} ms.\n",
-        match rates.workers {
-            1 => "1 worker".to_owned(),
-            n => format!("{n} workers"),
-        },
-        measured.map_or_else(|| "-".to_owned(), ms),
+        "Measured with {}: {} ms per step (mean of {}; median {} ms), of it {} ms {wait}.\n",
+        counted(u64::from(rates.workers), "worker"),
+        ms(ns(pace.step)),
+        counted(pace.steps as u64, "step"),
+        median.map_or_else(|| "-".to_owned(), ms),
+        ms(ns(pace.wait)),
+    ));
+    let alone = rates.workers == 0;
+    out.push_str(&format!(
+        "Per batch: loading {} ms{}, hand-over {} ms; a step without waits {} ms.\n",
         ms(ns(c.load)),
-        ms(ns(c.read)),
-        ms(ns(if rates.workers == 0 { c.handover_in_loop } else { c.handover })),
+        if rates.load_from_waits {
+            String::new()
+        } else {
+            format!(" ({} ms of it reading)", ms(ns(c.read)))
+        },
+        ms(ns(if alone {
+            c.handover_in_loop
+        } else {
+            c.handover
+        })),
         ms(ns(c.compute)),
     ));
+    if rates.load_from_waits {
+        out.push_str(
+            "num_workers is 0: the loop loads each batch itself, so its waits stand in for the loading.\n",
+        );
+    }
+    out.push_str(match pace.basis {
+        Basis::Median => "",
+        Basis::Drained => {
+            "The loop does not wait for the GPU in each step, so steps are uneven: figures are means, from the end of the GPU work\n\
+             launched before the steps to the end of their own.\n"
+        }
+        Basis::CpuMean => {
+            "The steps are uneven: figures are means. Without GPU events nobody knows what the GPU still worked on: the step without\n\
+             waits may be longer than it seems, and the predictions too good.\n"
+        }
+    });
+}
+
+fn predictions(out: &mut String, a: &Analysed, args: &Whatif, rank: usize, rates: &Rates) {
+    measured(out, a, rank, rates);
     let mut t = Table::new(&[
         "workers",
         "step ms",
@@ -92,11 +143,19 @@ fn predictions(out: &mut String, a: &Analysed, args: &Whatif, rank: usize, rates
         "of measured job",
         "<",
     ]);
+    t.row(vec![
+        format!("{}", rates.workers),
+        ms(ns(rates.pace.step)),
+        ms(ns(rates.pace.wait)),
+        ms(rates.job.time),
+        percent(rates.job.time, rates.job.time),
+        "measured".to_owned(),
+    ]);
     for n in args.workers.0..=args.workers.1 {
         let w = rates.what_if(n, args.cores, args.cache);
         let mut notes = Vec::new();
         if n == rates.workers {
-            notes.push("as measured");
+            notes.push("as measured, by the model");
         }
         if args.cache == 0.0 && Some(n) == rates.needed_workers {
             notes.push("loading keeps up");
@@ -114,6 +173,12 @@ fn predictions(out: &mut String, a: &Analysed, args: &Whatif, rank: usize, rates
         ]);
     }
     out.push_str(&t.render());
+    if let Some(off) = rates.off().filter(|o| o.abs() >= OFF) {
+        out.push_str(&format!(
+            "  The model misses the measured step by {:+.1} %: take its answers as rough.\n",
+            off * 100.0
+        ));
+    }
     if !rates.handover_known {
         out.push_str(&format!("  {BEST_CASE}\n"));
     }
@@ -152,7 +217,9 @@ fn to_json(a: &Analysed, args: &Whatif, rank: usize, rates: Option<&Rates>) -> V
     });
     let costs = rates.map(|r| {
         json!({
-            "workers": r.workers, "compute": ns(r.costs.compute), "load": ns(r.costs.load), "read": ns(r.costs.read),
+            "workers": r.workers, "step": ns(r.pace.step), "wait": ns(r.pace.wait), "basis": r.pace.basis.key(),
+            "steps": r.pace.steps, "load_from_waits": r.load_from_waits, "model_off": r.off(),
+            "compute": ns(r.costs.compute), "load": ns(r.costs.load), "read": ns(r.costs.read),
             "handover": ns(r.costs.handover), "handover_in_loop": ns(r.costs.handover_in_loop),
             "handover_known": r.handover_known, "needed_workers": r.needed_workers,
             "recommended_workers": r.recommended_workers, "job": r.job.time,

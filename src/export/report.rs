@@ -4,8 +4,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::analysis::{
-    Analysis, ColumnSummary, GapCause, Issue, LayerId, Missing, OwnRule, RankMeans, RateSet, Rates,
-    StepRow, StepSource, Verdict, WINDOW_GROUPS, WindowCell, round6,
+    Analysis, ColumnSummary, GapCause, Issue, LayerId, LeftOut, Missing, OwnRule, RankMeans,
+    RateSet, Rates, StepRow, StepSource, Verdict, round6,
 };
 use crate::model::{Clock, LaneKind};
 use crate::time::TimeRange;
@@ -21,7 +21,8 @@ const WORKERS: [u32; 8] = [0, 1, 2, 3, 4, 6, 8, 16];
 pub struct ReportOptions {
     /// The window; `None` = the whole trace.
     pub window: Option<TimeRange>,
-    /// Width of fixed windows, ns; `None` = no table of windows.
+    /// Width of fixed windows, ns; `None` = no table of windows. Too many of them
+    /// ([`Analysis::window_count`]) make the table an entry `windows_error`.
     pub grid: Option<i64>,
     /// Start of the first fixed window, ns; `None` = start of the trace.
     pub origin: Option<i64>,
@@ -34,6 +35,10 @@ pub struct ReportOptions {
     /// Which launches are a CPU span's own.
     pub own: OwnRule,
 }
+
+mod windows;
+
+pub use windows::fixed_window;
 
 type Object = Map<String, Value>;
 
@@ -85,14 +90,14 @@ pub fn report(analysis: &Analysis, options: &ReportOptions) -> Value {
     put("lanes", lanes(analysis, window));
     let mut by_span = [Object::new(), Object::new(), Object::new()];
     if !options.light {
-        by_span = spans(analysis, options);
+        by_span = spans(analysis, options, window);
     }
     let [annotations, syncs, backward] = by_span;
     put("annotations", annotations.into());
     put("syncs", syncs.into());
     put("bwd_of", backward.into());
     if let Some(grid) = options.grid {
-        windows(analysis, options, grid, &mut out);
+        windows::add(analysis, options, window, grid, &mut out);
     }
     out.into()
 }
@@ -269,7 +274,12 @@ fn step(analysis: &Analysis, r: usize, row: &StepRow) -> Value {
     if row.other() > 0 {
         phases.insert("other".to_owned(), row.other().into());
     }
+    let inferred = analysis.inferred_passes(r, row.step).map(|i| {
+        let pair = |t: TimeRange| [t.start, t.end];
+        json!({"forward": i.forward.map(pair), "backward": pair(i.backward)})
+    });
     json!({
+        "inferred": inferred,
         "step": number.map_or_else(|| Value::from(label.as_str()), Value::from),
         "first": row.first,
         "start": row.range.start,
@@ -316,16 +326,15 @@ fn issue(i: &Issue) -> Value {
     out["text"] = json!({"verdict": i.text.verdict, "why": i.text.why, "next": i.text.next});
     let evidence = i.evidence.iter();
     out["evidence"] = evidence
-        .map(|e| json!({"span": e.span.0, "start": e.range.start, "end": e.range.end}))
+        .map(|e| json!({"span": e.span.0, "start": e.range.start, "end": e.range.end, "value": e.value}))
         .collect();
     out
 }
 
 fn verdict_json(analysis: &Analysis, v: &Verdict) -> Value {
-    let tracer = analysis.trace().sources().first().map(|s| s.tracer);
     let texts = v.missing.iter();
     let texts: Object = texts
-        .map(|m: &Missing| (m.key().to_owned(), m.text(tracer).into()))
+        .map(|m: &Missing| (m.key().to_owned(), analysis.missing_text(v.rank, *m).into()))
         .collect();
     json!({
         "issues": v.issues.iter().map(issue).collect::<Value>(),
@@ -333,6 +342,15 @@ fn verdict_json(analysis: &Analysis, v: &Verdict) -> Value {
         "missing": v.missing.iter().map(|m| m.key()).collect::<Vec<_>>(),
         "missing_texts": texts,
         "steps": v.steps, "steady_steps": v.steady_steps, "partial_steps": v.partial_steps,
+        "judged": v.judged,
+        "left_out": v.left_out.iter().map(left_out).collect::<Value>(),
+    })
+}
+
+fn left_out(l: &LeftOut) -> Value {
+    json!({
+        "step": l.label, "reason": l.reason, "wait": l.wait, "wait_exposed": l.exposed,
+        "longest": l.place.map(|p| json!({"span": p.span.0, "start": p.range.start, "end": p.range.end})),
     })
 }
 
@@ -361,6 +379,10 @@ fn rates_json(r: &Rates) -> Value {
         Value::Null
     };
     out["h0"] = whole(r.costs.handover_in_loop);
+    out["basis"] = r.pace.basis.key().into();
+    out["step"] = whole(r.pace.step);
+    out["wait"] = whole(r.pace.wait);
+    out["load_from_waits"] = r.load_from_waits.into();
     out["workers"] = r.workers.into();
     out["batches"] = share(Some(r.batches));
     out["needed_workers"] = r.needed_workers.into();
@@ -484,13 +506,11 @@ fn lanes(analysis: &Analysis, window: TimeRange) -> Value {
     out.into()
 }
 
-fn spans(analysis: &Analysis, options: &ReportOptions) -> [Object; 3] {
-    let everywhere = TimeRange {
-        start: i64::MIN,
-        end: i64::MAX,
-    };
+/// CPU spans that launched GPU work, synchronising calls, backward work of forward spans: of those that start in the
+/// window.
+fn spans(analysis: &Analysis, options: &ReportOptions, window: TimeRange) -> [Object; 3] {
     let mut out = [Object::new(), Object::new(), Object::new()];
-    for span in analysis.gpu_side_spans(everywhere) {
+    for span in analysis.gpu_side_spans(window) {
         let f = analysis.span_figures(span, options.own);
         let value = json!({
             "dur": f.dur, "n_ops": f.n_ops, "launched_sum": f.launched_sum,
@@ -505,7 +525,7 @@ fn spans(analysis: &Analysis, options: &ReportOptions) -> [Object; 3] {
             out[2].insert(span.0.to_string(), json!({"n_ops": n, "sum": sum}));
         }
     }
-    for span in analysis.sync_calls(everywhere) {
+    for span in analysis.sync_calls(window) {
         let f = analysis.sync(span);
         let name = |l: Option<LayerId>| l.map_or("none", |l| &analysis.layers().info(l).name);
         let value = json!({
@@ -518,47 +538,4 @@ fn spans(analysis: &Analysis, options: &ReportOptions) -> [Object; 3] {
         out[1].insert(span.0.to_string(), value);
     }
     out
-}
-
-fn windows(analysis: &Analysis, options: &ReportOptions, grid: i64, out: &mut Object) {
-    let origin = options.origin.unwrap_or(analysis.trace().extent().start);
-    let own = options
-        .groups
-        .iter()
-        .map(|(n, l)| (n.as_str(), l.as_slice()));
-    let groups: Vec<_> = if options.groups.is_empty() {
-        WINDOW_GROUPS.to_vec()
-    } else {
-        own.collect()
-    };
-    let rows = match analysis.fixed_windows(&groups, grid, origin) {
-        Ok(rows) => rows,
-        Err(e) => {
-            out.insert("windows_error".to_owned(), e.to_string().into());
-            return;
-        }
-    };
-    let cell = |c: &WindowCell| {
-        json!({
-            "sum": c.sum, "proc_max": c.proc_max, "n_started": c.n_started,
-            "dfa_sum": c.dfa_sum, "dfa_proc_max": c.dfa_proc_max,
-        })
-    };
-    let mut totals = Object::new();
-    for (g, (name, _)) in groups.iter().enumerate() {
-        let sum = |f: fn(&WindowCell) -> i64| rows.iter().map(|r| f(&r[g])).sum::<i64>();
-        let value = json!({"sum": sum(|c| c.sum), "proc_max": sum(|c| c.proc_max)});
-        totals.insert((*name).to_owned(), value);
-    }
-    let rows = rows.iter().enumerate().map(|(j, row)| {
-        let mut out = Object::new();
-        out.insert("window".to_owned(), j.into());
-        for ((name, _), c) in groups.iter().zip(row) {
-            out.insert((*name).to_owned(), cell(c));
-        }
-        Value::from(out)
-    });
-    out.insert("windows".to_owned(), rows.collect());
-    out.insert("window_totals".to_owned(), totals.into());
-    out.insert("grid".to_owned(), grid.into());
 }

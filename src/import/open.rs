@@ -37,7 +37,7 @@ pub(super) fn open(
         attempt.explain_left_out(before, &looked.candidates, &kept);
     }
     let Attempt {
-        builder,
+        mut builder,
         mut report,
         failed,
     } = attempt;
@@ -51,12 +51,23 @@ pub(super) fn open(
         );
     }
     looked.report(&mut report);
+    mark_cut(&mut builder, &report);
     progress.set_phase(Phase::Sorting);
     let trace = builder.finish();
     progress.check(&looked.candidates[0].path)?;
     conclude(&trace, &mut report);
     report.sort();
     Ok(Loaded { trace, report })
+}
+
+/// Tells the model which files end early: what is not in them may have been recorded.
+fn mark_cut(builder: &mut TraceBuilder, report: &ImportReport) {
+    const CUT: [&str; 3] = ["damaged_stream", "not_closed", "truncated"];
+    let cut = report.notices.iter();
+    let cut = cut.filter(|n| n.kind == NoticeKind::Damaged && CUT.contains(&n.code));
+    for source in cut.filter_map(|n| n.source) {
+        builder.set_cut(source);
+    }
 }
 
 /// One reading of a set of files.

@@ -263,6 +263,10 @@ impl TraceBuilder {
     pub fn set_capture(&mut self, source: SourceId, range: TimeRange) {
         self.captures.push((source, range));
     }
+    /// Records that the file of a source ends early, so that what is not in it may have been recorded.
+    pub fn set_cut(&mut self, source: SourceId) {
+        self.trace.cut.insert(source);
+    }
     /// Appends an instant, on the source's own clock.
     pub fn add_instant(&mut self, instant: Instant) {
         self.trace.instants.push(instant);

@@ -1,6 +1,6 @@
 //! The timeline: everything that was imported, in columns, immutable.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::ids::{CatId, DeviceId, LaneId, NameId, ProcessId, SourceId, SpanId, StreamId};
 use super::names::Names;
@@ -43,6 +43,7 @@ pub struct Trace {
     pub(super) instants: Vec<Instant>,
     pub(super) anomalies: BTreeMap<&'static str, u64>,
     pub(super) aliases: BTreeMap<(Option<SourceId>, Box<str>), NameId>,
+    pub(super) cut: BTreeSet<SourceId>,
     pub(super) unix_origin: Option<i64>,
     pub(super) extent: TimeRange,
     pub(super) counted_spans: u64,
@@ -108,6 +109,11 @@ impl Trace {
     #[must_use]
     pub fn anomalies(&self) -> &BTreeMap<&'static str, u64> {
         &self.anomalies
+    }
+    /// Whether the file of a source ends early: what lies behind its end is lost, not absent.
+    #[must_use]
+    pub fn is_cut(&self, source: SourceId) -> bool {
+        self.cut.contains(&source)
     }
     /// Unix time (ns) of the trace's zero, where known.
     #[must_use]

@@ -234,6 +234,7 @@ impl Case {
                 "straggler_warn" => o.straggler_warn = float(),
                 "straggler_crit" => o.straggler_crit = float(),
                 "cause_cov" => o.cause_cov = float(),
+                "strategy" if value == "fsdp" => o.strategy = Strategy::Fsdp,
                 "origin" => {}
                 other => panic!("unknown option {other}"),
             }

@@ -233,8 +233,23 @@ impl Recount<'_> {
             return;
         };
         let (grid, t0) = (self.case.grid.unwrap(), self.report["t0"].as_i64().unwrap());
-        for (j, row) in (0_i64..).zip(rows) {
-            let w = Ticks::of([TimeRange::new(t0 + j * grid, t0 + (j + 1) * grid)]);
+        // Only windows that touch the one reported on, each as a whole.
+        let t1 = self.report["t1"].as_i64().unwrap();
+        let at = |j: i64| TimeRange::new(t0 + j * grid, t0 + (j + 1) * grid);
+        let own = |w: &Value| w.as_i64().unwrap();
+        let asked = TimeRange::new(
+            own(&self.report["window"][0]),
+            own(&self.report["window"][1]),
+        );
+        let all = ((t1 - t0 + grid - 1) / grid).max(1);
+        let wanted: Vec<i64> = (0..all).filter(|&j| at(j).overlaps(asked)).collect();
+        let numbers: Vec<i64> = rows.iter().map(|r| own(&r["window"])).collect();
+        if numbers != wanted {
+            let bad = format!("windows {numbers:?}, expected {wanted:?}");
+            self.bad.push(bad);
+        }
+        for (j, row) in numbers.into_iter().zip(rows) {
+            let w = Ticks::of([at(j)]);
             let of = |pid: &str| {
                 self.ticks(|s, l| {
                     l.pid.as_deref() == Some(pid) && s.layer.as_deref() == Some("load")

@@ -203,12 +203,18 @@ fn headline(s: &Selection) -> Vec<(String, bool)> {
     }
     // Said only where it adds something: a wait that is exposed as a whole is in the first figure.
     if s.wait.hidden > 0 || s.wait.not_recorded > 0 || s.gpus.len() > 1 {
-        let all = format!(
+        let mut all = format!(
             "Loop waited {}: {} exposed, {} hidden",
             format_ns(s.wait.total),
             format_ns(s.wait.exposed),
             format_ns(s.wait.hidden)
         );
+        if s.wait.not_recorded > 0 {
+            all.push_str(&format!(
+                ", {} not recorded",
+                format_ns(s.wait.not_recorded)
+            ));
+        }
         out.push((all, false));
     }
     if !several.is_empty() {
@@ -267,7 +273,7 @@ fn table<'a>(
         Column::number(
             "Exposed",
             105.0,
-            "Of the wall time: while the GPU had nothing to do",
+            "While the GPU of its own rank had nothing to do, summed over ranks",
         ),
         Column::number("% of selection", 105.0, "Wall time as a share of the range"),
     ];

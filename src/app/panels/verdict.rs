@@ -148,8 +148,8 @@ fn evidence_ui(
             actions.push(Action::SelectSpan(Some(evidence.span)));
             actions.push(Action::ShowRange(evidence.range));
         }
-        let len = format_ns(evidence.range.len());
-        let text = format!("{len} at {at} · {name}");
+        let cost = format_ns(evidence.value);
+        let text = format!("{cost} at {at} · {name}");
         let label = egui::Label::new(RichText::new(text).color(look.weak));
         ui.add(label.truncate());
     });
@@ -188,18 +188,18 @@ fn others_ui(
 }
 
 fn missing_ui(ui: &mut Ui, doc: &Document, verdict: &Verdict, look: &Look) {
-    let tracer = doc.trace.sources().first().map(|s| s.tracer);
     // What the verdict itself says is not said twice.
     let said: Vec<&str> = verdict.issues.iter().map(|i| i.text.why.as_str()).collect();
-    let new = |m: &&crate::analysis::Missing| !said.contains(&m.text(tracer));
-    let missing: Vec<_> = verdict.missing.iter().filter(new).collect();
+    let text = |m: &crate::analysis::Missing| doc.analysis.missing_text(verdict.rank, *m);
+    let mut missing: Vec<String> = verdict.missing.iter().map(text).collect();
+    missing.retain(|text| !said.contains(&text.as_str()));
     if missing.is_empty() {
         return;
     }
     ui.add_space(10.0);
     ui.label(RichText::new("Not recorded").strong());
-    for missing in missing {
-        ui.label(RichText::new(missing.text(tracer)).color(look.weak));
+    for text in missing {
+        ui.label(RichText::new(text).color(look.weak));
     }
 }
 

@@ -4,7 +4,7 @@ use egui::{Grid, RichText, Slider, Ui, vec2};
 use egui_plot::{AxisHints, Bar, BarChart, Plot};
 
 use super::{Scope, busy_ui, empty_ui, waker};
-use crate::analysis::{Rates, WhatIf};
+use crate::analysis::{Rates, WhatIf, counted};
 use crate::app::action::{Action, Actions};
 use crate::app::document::Document;
 use crate::app::jobs::Latest;
@@ -18,8 +18,8 @@ const MAX_WORKERS: u32 = 32;
 /// Most cores of the slider.
 const MAX_CORES: u32 = 128;
 
-const NONE: &str = "Nothing to compute with: this needs loading spans (of workers, or inside the loop with 0 workers) \
-    and steps. torch.profiler records only the main process: open the DFTracer files of the same run beside it, or use nsys.";
+const NONE: &str = "Nothing to compute with: this needs steps and loading spans (with 0 workers \
+    the loop's waits are enough). torch.profiler records only the main process: open the DFTracer files of the same run beside it, or use nsys.";
 const LIMITS: &str = "Limits of the model: loading grows with the number of workers (CPU contention); near the point where \
     loading keeps up, variance alone makes waits; one slow sample blocks the batches behind it; prefetch, storage and \
     memory limits are not modelled.";
@@ -156,8 +156,11 @@ fn answer_ui(ui: &mut Ui, rates: &Rates, question: Question, look: &Look) {
         .show(ui, |ui| {
             let head = |ui: &mut Ui, t: String| ui.label(RichText::new(t).color(look.weak));
             head(ui, String::new());
-            head(ui, format!("{} workers (model)", rates.workers));
-            head(ui, format!("{asked} workers"));
+            head(
+                ui,
+                format!("{} (model)", counted(u64::from(rates.workers), "worker")),
+            );
+            head(ui, counted(u64::from(asked), "worker"));
             head(ui, "change".to_owned());
             ui.end_row();
             let row = |ui: &mut Ui, name: &str, pick: &dyn Fn(&WhatIf) -> f64| {
@@ -259,11 +262,7 @@ fn notes_ui(ui: &mut Ui, doc: &Document, rates: &Rates, look: &Look) {
         ns(costs.read),
         ns(costs.handover)
     )];
-    if let (Some(needed), Some(recommended)) = (rates.needed_workers, rates.recommended_workers) {
-        lines.push(format!(
-            "Loading keeps up with {needed} workers; {recommended} leave a quarter to spare."
-        ));
-    }
+    lines.extend(rates.keeps_up());
     if !rates.handover_known {
         lines.push("The hand-over cost is unknown here (the loop does not wait, or no workers were recorded): a best case.".to_owned());
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::super::analyse::Analysed;
 use super::super::table::{Table, ms, printable, shorten};
 use super::{heading, ms_or_dash, say};
-use crate::analysis::LayerId;
+use crate::analysis::{LayerId, counted};
 use crate::model::NameId;
 use crate::time::format_count;
 
@@ -50,8 +50,8 @@ pub fn names(out: &mut String, a: &Analysed) {
         say(
             out,
             &format!(
-                "and {} more names; --json lists every span",
-                rows.len() - LISTED
+                "and {}; --json lists every span",
+                counted((rows.len() - LISTED) as u64, "more name")
             ),
         );
     }
@@ -123,8 +123,8 @@ pub fn syncs(out: &mut String, a: &Analysed) {
         say(
             out,
             &format!(
-                "For {} calls the record does not say what they waited for: everything of their process counts.",
-                format_count(unknown)
+                "Of {} the record does not say what was waited for: everything of the process counts.",
+                counted(unknown, "call")
             ),
         );
     }

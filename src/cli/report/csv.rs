@@ -3,23 +3,12 @@
 use std::io::{self, Write};
 
 use super::super::analyse::Analysed;
-use crate::analysis::{LayerId, StepRow};
+use super::super::steady::PHASES;
+use crate::analysis::StepRow;
 
 const HEAD: &str = "rank,step,first,start_ns,time_ns,wait_ns,wait_exposed_ns,wait_hidden_ns,wait_unrecorded_ns,\
 wait_hidden_by_earlier_ns,fetch_ns,h2d_ns,forward_ns,backward_ns,optimizer_ns,compute_ns,comm_ns,checkpoint_ns,eval_ns,\
 other_ns,in_sync_ns,gpu_busy_ns,gpu_idle_ns,n_ops,launched_ns,first_kernel_ns,gpu_lag_ns";
-
-const PHASES: [LayerId; 9] = [
-    LayerId::FETCH,
-    LayerId::H2D,
-    LayerId::FORWARD,
-    LayerId::BACKWARD,
-    LayerId::OPTIMIZER,
-    LayerId::COMPUTE,
-    LayerId::COMM,
-    LayerId::CHECKPOINT,
-    LayerId::EVAL,
-];
 
 /// All steps of the ranks asked for.
 pub fn steps(a: &Analysed, out: &mut dyn Write) -> io::Result<()> {
@@ -56,7 +45,7 @@ fn cells(a: &Analysed, rank: usize, row: &StepRow) -> Vec<String> {
         number(row.wait_unrecorded),
         known(row.wait_hidden_by_earlier),
     ];
-    cells.extend(PHASES.map(|l| number(row.phase(l))));
+    cells.extend(PHASES.map(|(l, _name)| number(row.phase(l))));
     cells.extend([
         number(row.other()),
         number(row.in_sync),

@@ -3,7 +3,7 @@
 use super::super::analyse::Analysed;
 use super::super::table::{Table, ms, percent, printable, us};
 use super::{heading, say};
-use crate::analysis::GapCause;
+use crate::analysis::{GapCause, QUEUE_FULL, counted};
 use crate::model::LaneId;
 use crate::time::format_count;
 
@@ -92,11 +92,7 @@ fn one(out: &mut String, a: &Analysed, gpu: usize) {
             note,
         ]);
     };
-    row(
-        "busy",
-        f.busy,
-        format!("{} operations", format_count(f.n_ops)),
-    );
+    row("busy", f.busy, counted(f.n_ops, "operation"));
     let p = &f.partition;
     for (name, ns) in [
         ("  compute", p.compute),
@@ -200,10 +196,10 @@ pub fn launches(out: &mut String, a: &Analysed) {
     say(
         out,
         &format!(
-            "{} calls launched {} of the {} operations; {} have no launch call in the record.",
-            format_count(f.calls),
+            "{} launched {} of {}; {} without a launch call in the record.",
+            counted(f.calls, "call"),
             format_count(f.pairs),
-            format_count(f.ops),
+            counted(f.ops, "operation"),
             format_count(f.ops_without_launch),
         ),
     );
@@ -211,8 +207,8 @@ pub fn launches(out: &mut String, a: &Analysed) {
         say(
             out,
             &format!(
-                "{} operations start before their launch: the clocks of CPU and GPU disagree.",
-                format_count(f.op_before_launch)
+                "{} started before the launch: the clocks of CPU and GPU disagree.",
+                counted(f.op_before_launch, "operation")
             ),
         );
     }
@@ -220,8 +216,8 @@ pub fn launches(out: &mut String, a: &Analysed) {
         say(
             out,
             &format!(
-                "{} calls returned only after their operation had ended.",
-                format_count(f.blocking_calls)
+                "{} returned only after an operation of its own had ended: blocking in effect, whatever its name.",
+                counted(f.blocking_calls, "call")
             ),
         );
     }
@@ -265,7 +261,7 @@ fn queues(out: &mut String, a: &Analysed) {
         let mean = q
             .mean_queued
             .map_or_else(|| "-".to_owned(), |m| format!("{m:.1}"));
-        let full = if q.max_queued >= 1_000 {
+        let full = if q.max_queued >= QUEUE_FULL {
             " (full: the CPU waits in launch calls)"
         } else {
             ""
@@ -282,8 +278,8 @@ fn queues(out: &mut String, a: &Analysed) {
         say(
             out,
             &format!(
-                "and {} more queues; --json lists all",
-                queues.len() - LISTED
+                "and {}; --json lists all",
+                counted((queues.len() - LISTED) as u64, "more queue")
             ),
         );
     }
@@ -333,13 +329,19 @@ pub fn streams(out: &mut String, a: &Analysed) {
     if pairs.len() > LISTED {
         say(
             out,
-            &format!("and {} more pairs; --json lists all", pairs.len() - LISTED),
+            &format!(
+                "and {}; --json lists all",
+                counted((pairs.len() - LISTED) as u64, "more pair")
+            ),
         );
     }
     if never > 0 {
         say(
             out,
-            &format!("{never} other pairs of streams were never busy at once."),
+            &format!(
+                "Never busy at once: {} of streams.",
+                counted(never as u64, "other pair")
+            ),
         );
     }
 }

@@ -1,13 +1,13 @@
 //! The beginning and the end of the report: title, waits, ranks; notices.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::super::analyse::Analysed;
 use super::super::notices;
 use super::super::table::{Table, ms, percent, printable};
 use super::{IN_FULL, heading, of_rank, say};
-use crate::analysis::{Missing, Verdict};
+use crate::analysis::{Missing, Verdict, counted};
 use crate::time::{format_count, format_ns};
 
 /// What was opened, in a few words: file names, or the folder that holds all of them.
@@ -42,9 +42,9 @@ fn opened(a: &Analysed) -> String {
 pub fn title(out: &mut String, a: &Analysed) {
     let trace = a.analysis.trace();
     out.push_str(&format!(
-        "{}: {} spans in {}\n",
+        "{}: {} in {}\n",
         opened(a),
-        format_count(trace.counted_spans()),
+        counted(trace.counted_spans(), "span"),
         format_ns(trace.extent().len()),
     ));
     if a.chosen {
@@ -86,11 +86,7 @@ pub fn waits(out: &mut String, a: &Analysed, rank: usize) {
         ]
     };
     let mut t = Table::new(&["", "ms", "of wait", "of time", "<"]);
-    let waits = if n == 1 {
-        "1 wait".to_owned()
-    } else {
-        format!("{} waits", format_count(n as u64))
-    };
+    let waits = counted(n as u64, "wait");
     let loop_name = printable(&a.analysis.trace().lane(lane).key);
     t.row(part(
         "waited",
@@ -187,15 +183,20 @@ fn longest(out: &mut String, a: &Analysed, rank: usize) {
         .iter()
         .take(SHOWN)
         .map(|w| {
+            let loading = a.analysis.loading_during(rank, w.range);
+            let loading = match loading.of {
+                0 => String::new(),
+                of => format!(" ({} of {of} loaded)", loading.busy),
+            };
             format!(
-                "{} at {}",
+                "{} at {}{loading}",
                 format_ns(w.exposed),
                 format_ns(w.range.start - start)
             )
         })
         .collect();
     if waits.len() > 1 {
-        say(out, &format!("Most exposed: {}.", places.join(", ")));
+        wrapped(out, &format!("Most exposed: {}.", places.join(", ")));
     }
 }
 
@@ -210,8 +211,8 @@ pub fn ranks(out: &mut String, a: &Analysed) {
     say(
         out,
         &format!(
-            "Means over the {} steps that all of them have, in ms.",
-            means.common_steps
+            "Means over {} that all of them have, in ms.",
+            counted(means.common_steps as u64, "step")
         ),
     );
     let cell = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), |ns| format!("{:.3}", ns / 1e6));
@@ -309,6 +310,9 @@ pub fn verdicts(out: &mut String, a: &Analysed) {
         for text in said.into_iter().filter(|t| !t.is_empty()) {
             wrapped(out, text);
         }
+        if !verdict.judged.is_empty() {
+            wrapped(out, &verdict.judged);
+        }
         for issue in &verdict.issues[1..] {
             wrapped(
                 out,
@@ -321,7 +325,6 @@ pub fn verdicts(out: &mut String, a: &Analysed) {
 
 /// What was not recorded, once each, without what was said before.
 fn missing(out: &mut String, a: &Analysed, verdicts: &[Verdict], said: &[&str]) {
-    let tracer = a.analysis.trace().sources().first().map(|s| s.tracer);
     let all: BTreeSet<Missing> = verdicts
         .iter()
         .flat_map(|v| v.missing.iter().copied())
@@ -329,20 +332,29 @@ fn missing(out: &mut String, a: &Analysed, verdicts: &[Verdict], said: &[&str]) 
     // Without waits and steps there is no loop whose workers could be missed.
     let no_loop = all.contains(&Missing::NoFetch) && all.contains(&Missing::NoSteps);
     for what in all {
-        let text = what.text(tracer);
-        let ranks: Vec<String> = verdicts
-            .iter()
-            .filter(|v| v.missing.contains(&what))
-            .map(|v| a.analysis.ranks()[v.rank].rank.to_string())
-            .collect();
-        let some = if ranks.len() < verdicts.len() {
-            format!(" (ranks {})", ranks.join(", "))
-        } else {
-            String::new()
-        };
-        let pointless = no_loop && what == Missing::NoWorkers;
-        if !(pointless || said.contains(&text)) {
-            wrapped(out, &format!("Not recorded{some}: {text}"));
+        if no_loop && what == Missing::NoWorkers {
+            continue;
+        }
+        // Ranks may lack the same for different reasons.
+        let mut groups: BTreeMap<(bool, String), Vec<String>> = BTreeMap::new();
+        for v in verdicts.iter().filter(|v| v.missing.contains(&what)) {
+            // Workers that do not exist are not missing from the record.
+            let none = what == Missing::NoWorkers && a.analysis.loads_by_itself(v.rank);
+            let key = (none, a.analysis.missing_text(v.rank, what));
+            let rank = a.analysis.ranks()[v.rank].rank.to_string();
+            groups.entry(key).or_default().push(rank);
+        }
+        for ((none, text), ranks) in groups {
+            if said.contains(&text.as_str()) {
+                continue;
+            }
+            let some = if ranks.len() < verdicts.len() {
+                format!(" (ranks {})", ranks.join(", "))
+            } else {
+                String::new()
+            };
+            let begin = if none { "Note" } else { "Not recorded" };
+            wrapped(out, &format!("{begin}{some}: {text}"));
         }
     }
 }

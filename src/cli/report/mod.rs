@@ -24,6 +24,9 @@ const IN_FULL: usize = 2;
 pub fn run(args: &Report, out: &mut dyn Write) -> Result<u8, CliError> {
     let opened = load::open(&args.input.paths, &args.input.open)?;
     let analysed = analyse::analyse(opened, &args.scope)?;
+    if let Some(width) = args.windows {
+        windows::check(&analysed, width)?;
+    }
     if args.csv {
         csv::steps(&analysed, out)?;
     } else if args.json {

@@ -3,7 +3,7 @@
 use super::super::analyse::Analysed;
 use super::super::table::{Table, ms, percent, printable, shorten};
 use super::{heading, ms_or_dash, of_rank, say};
-use crate::analysis::{ColumnSummary, LayerId, StepRow};
+use crate::analysis::{ColumnSummary, LayerId, StepRow, counted};
 use crate::time::format_count;
 
 /// Steps listed from the beginning and from the end.
@@ -26,13 +26,14 @@ pub fn steps(out: &mut String, a: &Analysed, rank: usize) {
     }
     let cut = match partial {
         0 => String::new(),
+        1 => " 1 more is only partly in the window.".to_owned(),
         n => format!(" {n} more are only partly in the window."),
     };
     say(
         out,
         &format!(
             "{} ({}).{cut}",
-            counted(rows.len(), "step"),
+            counted(rows.len() as u64, "step"),
             r.steps_how.text()
         ),
     );
@@ -66,16 +67,19 @@ pub fn steps(out: &mut String, a: &Analysed, rank: usize) {
         t.row(summary(&rows, name, pick, has_gpu));
     }
     out.push_str(&t.render());
+    if rows
+        .iter()
+        .any(|row| a.analysis.inferred_passes(rank, row.step).is_some())
+    {
+        say(
+            out,
+            "~: inferred from ops and autograd threads, because the loop does not name it; it is part of \"other\", too.",
+        );
+    }
     say(
         out,
         "GPU lag: the step's last GPU work ends so long after the step. First steps of a loader's run are marked ^.",
     );
-}
-
-/// `1 step`, `12 steps`.
-fn counted(n: usize, what: &str) -> String {
-    let s = if n == 1 { "" } else { "s" };
-    format!("{} {what}{s}", format_count(n as u64))
 }
 
 /// The first and last rows with a gap, or all.
@@ -95,14 +99,19 @@ fn of_gpu(has_gpu: bool, ns: i64) -> String {
 fn cells(a: &Analysed, rank: usize, row: &StepRow, has_gpu: bool) -> Vec<String> {
     let step = &a.analysis.ranks()[rank].steps[row.step];
     let mark = if row.first { "^" } else { "" };
+    let inferred = a.analysis.inferred_passes(rank, row.step);
+    let pass = |layer: LayerId, guess: Option<crate::time::TimeRange>| match guess {
+        Some(guess) if row.phase(layer) == 0 => format!("~{}", ms(guess.len())),
+        _ => ms(row.phase(layer)),
+    };
     vec![
         format!("{}{mark}", shorten(&printable(&step.label), 24)),
         ms(row.time()),
         ms(row.wait),
         of_gpu(has_gpu, row.wait_exposed),
         of_gpu(has_gpu, row.wait_hidden),
-        ms(row.phase(LayerId::FORWARD)),
-        ms(row.phase(LayerId::BACKWARD)),
+        pass(LayerId::FORWARD, inferred.and_then(|i| i.forward)),
+        pass(LayerId::BACKWARD, inferred.map(|i| i.backward)),
         ms(row.phase(LayerId::OPTIMIZER)),
         ms(row.other()),
         ms(row.in_sync),
@@ -224,10 +233,7 @@ pub fn workers(out: &mut String, a: &Analysed, rank: usize) {
     if f.rows.len() > 2 * LISTED {
         say(
             out,
-            &format!(
-                "and {} more processes; --json lists all",
-                f.rows.len() - 2 * LISTED
-            ),
+            &format!("and {} more; --json lists all", f.rows.len() - 2 * LISTED),
         );
     }
 }

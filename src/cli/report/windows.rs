@@ -5,8 +5,20 @@ use super::super::analyse::Analysed;
 use super::super::args::Layers;
 use super::super::table::{Table, ms};
 use super::{heading, say};
-use crate::analysis::{WINDOW_GROUPS, WindowCell};
-use crate::time::{TimeRange, format_ns};
+use crate::analysis::{TooManyWindows, WINDOW_GROUPS, WindowCell};
+use crate::export::report::fixed_window;
+use crate::time::format_ns;
+
+fn too_many(e: TooManyWindows) -> CliError {
+    CliError::Usage(format!("--windows: {e}."))
+}
+
+/// Fails where windows of `width` would be too many for a table.
+pub fn check(a: &Analysed, width: i64) -> Result<(), CliError> {
+    let origin = a.analysis.trace().extent().start;
+    let count = a.analysis.window_count(width, origin);
+    count.map(|_n| ()).map_err(too_many)
+}
 
 /// One row per window of `width`, from the start of the trace; only windows that touch the range asked for.
 pub fn windows(out: &mut String, a: &Analysed, width: i64, way: Layers) -> Result<(), CliError> {
@@ -14,7 +26,7 @@ pub fn windows(out: &mut String, a: &Analysed, width: i64, way: Layers) -> Resul
     let cells = a
         .analysis
         .fixed_windows(&WINDOW_GROUPS, width, origin)
-        .map_err(|e| CliError::Usage(format!("--windows: {e}.")))?;
+        .map_err(too_many)?;
     let pick = |c: &WindowCell| match way {
         Layers::Exact => (c.sum, c.proc_max),
         Layers::Dfanalyzer => (c.dfa_sum, c.dfa_proc_max),
@@ -32,15 +44,11 @@ pub fn windows(out: &mut String, a: &Analysed, width: i64, way: Layers) -> Resul
     let mut t = Table::new(&heads);
     let mut totals = [(0_i64, 0_i64); WINDOW_GROUPS.len()];
     for (j, row) in cells.iter().enumerate() {
-        let from = i64::try_from(j).unwrap_or(i64::MAX).saturating_mul(width);
-        let range = TimeRange::new(
-            origin.saturating_add(from),
-            origin.saturating_add(from).saturating_add(width),
-        );
+        let range = fixed_window(origin, width, j);
         if !range.overlaps(a.window) {
             continue;
         }
-        let mut line = vec![ms(from)];
+        let mut line = vec![ms(range.start - origin)];
         for (total, cell) in totals.iter_mut().zip(row) {
             let (sum, busiest) = pick(cell);
             total.0 += sum;
