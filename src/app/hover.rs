@@ -8,6 +8,7 @@ use super::state::AppState;
 use super::table::percent;
 use crate::analysis::Step;
 use crate::model::{CopyKind, SpanId};
+use crate::paint::readable;
 use crate::time::{TimeRange, format_count, format_ns};
 use crate::view::{Extremes, Hit, Mark, Target, format_value, value_at};
 
@@ -54,7 +55,8 @@ pub fn tooltip_ui(
             ui.set_max_width(WIDTH);
             ui.spacing_mut().item_spacing.y = 2.0;
             for (i, line) in lines.iter().enumerate() {
-                let text = RichText::new(line);
+                let line = readable(line, ui.ctx(), &egui::TextStyle::Body.resolve(ui.style()));
+                let text = RichText::new(line.as_ref());
                 let text = match i {
                     0 => text.strong(),
                     1 => text,

@@ -13,7 +13,7 @@ const MIN_WIDTH: f64 = 4.0;
 /// Height of a tail, points.
 const HEIGHT: f32 = 8.0;
 /// Tails of one row that start closer than this to the last one drawn are left out, points.
-const MIN_DISTANCE: f32 = 8.0;
+const MIN_DISTANCE: f64 = 8.0;
 
 /// The tails of one sub-row.
 pub(super) fn row(ctx: &mut Ctx<'_>, at: (u32, u16), place: Place, out: &mut Layers) {
@@ -23,7 +23,7 @@ pub(super) fn row(ctx: &mut Ctx<'_>, at: (u32, u16), place: Place, out: &mut Lay
     let spans = input.trace.spans();
     let row = &leaf.rows[usize::from(at.1)];
     let least = MIN_WIDTH * input.viewport.ns_per_px();
-    let mut last_start = f32::NEG_INFINITY;
+    let mut last_start = f64::NEG_INFINITY;
     let mut last_end = f32::NEG_INFINITY;
     let mut drawn: Vec<(usize, Rect)> = Vec::new();
     for i in lod.tails_in(input.trace, input.analysis, leaf.lane, ctx.window) {
@@ -36,11 +36,13 @@ pub(super) fn row(ctx: &mut Ctx<'_>, at: (u32, u16), place: Place, out: &mut Lay
             continue;
         }
         let (x0, x1) = (ctx.x(range.start), ctx.x(range.end));
-        if x0 - last_start < MIN_DISTANCE {
+        // Not where it is cut by the window: there all of them would begin at the same place.
+        let start = input.viewport.x_from_time(range.start);
+        if start - last_start < MIN_DISTANCE {
             ctx.list.stats.tails_dropped += 1;
             continue;
         }
-        last_start = x0;
+        last_start = start;
         let y = (place.bar.y0 + place.bar.y1) / 2.0;
         let rect = Rect::new(x0, y - HEIGHT / 2.0, x1, y + HEIGHT / 2.0);
         let covered = row
