@@ -12,8 +12,9 @@ use rusqlite::{ErrorCode, Statement};
 use super::open::{Database, code, is_damage, quoted};
 use crate::import::{LoadError, Progress};
 
-/// Row numbers per range, and rows per block: a block of the widest table fits into a core's cache.
-const RANGE_ROWS: i128 = 16_384;
+/// Row numbers per range, and rows per block: a block of the widest table fits into a core's cache. Fuzzers work on
+/// small inputs, which have to be divided as well.
+const RANGE_ROWS: i128 = if cfg!(fuzzing) { 3 } else { 16_384 };
 /// Ranges per table at most: each costs one descent of the tree, also where rows are sparse.
 const MAX_RANGES: i128 = 65_536;
 /// A block ends early once it holds this much text.
