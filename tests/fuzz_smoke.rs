@@ -72,7 +72,7 @@ fn changed_runs_of_lines_do_no_harm() {
 
 #[test]
 fn changed_databases_do_no_harm() {
-    smoke("nsight", 80);
+    smoke("nsight", 500);
 }
 
 #[test]

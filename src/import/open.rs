@@ -435,6 +435,7 @@ pub(super) fn note_path(
         kind,
         code,
         text: text(),
+        whole: false,
         count: 1,
         places: Vec::new(),
         source: None,

@@ -67,6 +67,8 @@ pub(super) struct Lanes {
     threads: FxHashMap<(Option<i64>, ThreadUse), LaneId>,
     streams: FxHashMap<StreamKey, StreamLanes>,
     devices: BTreeMap<i64, DeviceId>,
+    /// (process, context, stream or none for any) → the device that operations name; none where they name several.
+    contexts: FxHashMap<(Option<i64>, i64, Option<i64>), Option<i64>>,
     /// (pid, number in the process) → number of the physical GPU.
     physical: FxHashMap<(i64, i64), i64>,
     last_thread: Option<(Option<i64>, LaneId)>,
@@ -82,6 +84,7 @@ impl Lanes {
             threads: FxHashMap::default(),
             streams: FxHashMap::default(),
             devices: BTreeMap::new(),
+            contexts: FxHashMap::default(),
             physical,
             last_thread: None,
             last_ops: None,
@@ -248,10 +251,41 @@ impl Lanes {
             if let Some(entry) = self.streams.get_mut(&key) {
                 entry.ops = Some(id);
             }
+            self.learn(key);
             id
         });
         self.last_ops = Some((key, lane));
         lane
+    }
+
+    /// Remembers on which device a context and its stream work.
+    fn learn(&mut self, key: StreamKey) {
+        let (Some(device), Some(context)) = (key.device, key.context) else {
+            return;
+        };
+        for stream in [key.stream, None] {
+            let known = self.contexts.entry((key.process, context, stream));
+            let known = known.or_insert(Some(device));
+            *known = known.filter(|&d| d == device);
+        }
+    }
+
+    /// The stream with the device of its operations, or of those of its context: some versions write device 0 into rows
+    /// of synchronisations and events, whatever the GPU.
+    pub fn placed(&self, key: StreamKey) -> StreamKey {
+        let Some(context) = key.context else {
+            return key;
+        };
+        let mut known = [key.stream, None]
+            .into_iter()
+            .filter_map(|stream| self.contexts.get(&(key.process, context, stream)));
+        match known.next() {
+            Some(&Some(device)) => StreamKey {
+                device: Some(device),
+                ..key
+            },
+            _ => key,
+        }
     }
 
     /// The lane of a stream's synchronisations.
