@@ -1,31 +1,44 @@
 //! Freezing a [`TraceBuilder`]: one clock for all sources, the stored order, links by span id, sub-rows.
 
-use std::cmp::Reverse;
-
 use rayon::prelude::*;
 
 use super::builder::TraceBuilder;
 use super::flows::resolve_flows;
 use super::ids::{RawSpan, SourceId, SpanId};
+use super::order::sort_lane;
 use super::spans::assign_rows;
 use super::tables::{Clock, Counter, Source, SyncScope};
 use super::trace::{Link, Trace};
 use crate::time::TimeRange;
 
+/// Asks whether somebody wants to stop.
+type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
+
+fn go_on(stop: Stop<'_>) -> Option<()> {
+    (!stop()).then_some(())
+}
+
 impl TraceBuilder {
     /// Puts all sources on one clock, sorts, assigns sub-rows, resolves links. Returns the immutable trace.
     #[must_use]
-    pub fn finish(mut self) -> Trace {
+    pub fn finish(self) -> Trace {
+        self.finish_unless(&|| false).unwrap_or_default()
+    }
+
+    /// As [`TraceBuilder::finish`]; `None` once `stop` says so, which is asked every few milliseconds of work.
+    #[must_use]
+    pub fn finish_unless(mut self, stop: Stop<'_>) -> Option<Trace> {
         self.trace.spans.row = vec![0; self.span_count()];
         self.shrink();
         self.close_unfinished();
+        go_on(stop)?;
         self.align_clocks();
-        let (order, place) = self.sort();
-        self.resolve_links(&place);
+        go_on(stop)?;
+        let place = self.sort(stop)?;
+        self.resolve_links(&place, stop)?;
         drop(place);
-        drop(order);
-        self.assign_sub_rows();
-        self.trace
+        self.assign_sub_rows(stop)?;
+        Some(self.trace)
     }
 
     fn shrink(&mut self) {
@@ -59,24 +72,40 @@ impl TraceBuilder {
         }
     }
 
+    /// The earliest start of each source: of the spans that count, else of all.
+    fn first_starts(&self) -> Vec<Option<i64>> {
+        let trace = &self.trace;
+        let source_of: Vec<usize> = trace.lanes.iter().map(|l| l.source.index()).collect();
+        let none = || vec![(i64::MAX, i64::MAX); trace.sources.len()];
+        let spans = &trace.spans;
+        let columns = (&spans.start[..], &spans.lane[..], &spans.cat[..]);
+        let lowest = columns
+            .into_par_iter()
+            .with_min_len(1 << 16)
+            .fold(none, |mut lowest, (&start, lane, cat)| {
+                let (any, counting) = &mut lowest[source_of[lane.index()]];
+                *any = start.min(*any);
+                if trace.categories[cat.index()].counts {
+                    *counting = start.min(*counting);
+                }
+                lowest
+            })
+            .reduce(none, |a, b| {
+                let both = a.into_iter().zip(b);
+                both.map(|(a, b)| (a.0.min(b.0), a.1.min(b.1))).collect()
+            });
+        let known = |t: i64| (t != i64::MAX).then_some(t);
+        let first = lowest
+            .into_iter()
+            .map(|(any, counting)| known(counting).or(known(any)));
+        first.collect()
+    }
+
     /// Trace time = source time + `to_trace_ns`. With Unix clocks the sources keep their distances; a source without
     /// one starts where the trace starts.
     fn align_clocks(&mut self) {
-        let mut first: Vec<Option<i64>> = vec![None; self.trace.sources.len()];
-        let mut any: Vec<Option<i64>> = first.clone();
-        for i in 0..self.span_count() {
-            let source = self.source_of(i).index();
-            let start = self.trace.spans.start[i];
-            let lower = |slot: &mut Option<i64>| *slot = Some(slot.map_or(start, |s| s.min(start)));
-            lower(&mut any[source]);
-            if self.trace.categories[self.trace.spans.cat[i].index()].counts {
-                lower(&mut first[source]);
-            }
-        }
-        for (f, a) in first.iter_mut().zip(any) {
-            *f = f.or(a);
-        }
         if !self.keep_times {
+            let first = self.first_starts();
             self.choose_offsets(&first);
         }
         let offsets: Vec<i64> = self.trace.sources.iter().map(|s| s.to_trace_ns).collect();
@@ -87,9 +116,10 @@ impl TraceBuilder {
             .map(|l| offsets[l.source.index()])
             .collect();
         let spans = &mut self.trace.spans;
-        for (start, lane) in spans.start.iter_mut().zip(&spans.lane) {
-            *start += lane_offset[lane.index()];
-        }
+        let moved = (&mut spans.start[..], &spans.lane[..]).into_par_iter();
+        moved
+            .with_min_len(1 << 16)
+            .for_each(|(start, lane)| *start += lane_offset[lane.index()]);
         for instant in &mut self.trace.instants {
             instant.time = instant.time.saturating_add(offsets[instant.source.index()]);
         }
@@ -148,8 +178,34 @@ impl TraceBuilder {
         }
     }
 
-    /// Sorts the columns; returns (order, place): `order[new] = old`, `place[old] = new`.
-    fn sort(&mut self) -> (Vec<u32>, Vec<u32>) {
+    /// Sorts the columns; returns the new place of each span.
+    fn sort(&mut self, stop: Stop<'_>) -> Option<Vec<u32>> {
+        let order = self.order(stop)?;
+        let mut place = vec![0_u32; order.len()];
+        for (new, &old) in order.iter().enumerate() {
+            place[old as usize] = u32::try_from(new).unwrap_or(u32::MAX);
+        }
+        let spans = &mut self.trace.spans;
+        // Columns of one width share the room that they are reordered through.
+        let mut wide = Vec::new();
+        permute(&mut spans.start, &order, &mut wide);
+        go_on(stop)?;
+        permute(&mut spans.dur, &order, &mut wide);
+        drop(wide);
+        go_on(stop)?;
+        permute(&mut spans.args, &order, &mut Vec::new());
+        go_on(stop)?;
+        permute(&mut spans.name, &order, &mut Vec::new());
+        permute(&mut spans.lane, &order, &mut Vec::new());
+        permute(&mut spans.cat, &order, &mut Vec::new());
+        drop(order);
+        go_on(stop)?;
+        self.measure_extent();
+        Some(place)
+    }
+
+    /// `order[new] = old`.
+    fn order(&mut self, stop: Stop<'_>) -> Option<Vec<u32>> {
         let n = self.span_count();
         let lanes = self.trace.lanes.len();
         // A counting sort by lane keeps file order inside each lane.
@@ -169,11 +225,8 @@ impl TraceBuilder {
             order[*slot as usize] = u32::try_from(old).unwrap_or(u32::MAX);
             *slot += 1;
         }
+        go_on(stop)?;
         let (start, dur) = (&self.trace.spans.start, &self.trace.spans.dur);
-        let key = |&old: &u32| {
-            let i = old as usize;
-            (start[i], Reverse(dur[i]), old)
-        };
         let mut rest = order.as_mut_slice();
         let mut chunks = Vec::with_capacity(lanes);
         for lane in &self.trace.lanes {
@@ -181,48 +234,46 @@ impl TraceBuilder {
             chunks.push(chunk);
             rest = tail;
         }
-        chunks.into_par_iter().for_each(|chunk| {
-            if !chunk.is_sorted_by_key(key) {
-                // The file order is part of the key, so that an unstable sort keeps it.
-                chunk.par_sort_unstable_by_key(key);
-            }
-        });
-        let mut place = vec![0_u32; n];
-        for (new, &old) in order.iter().enumerate() {
-            place[old as usize] = u32::try_from(new).unwrap_or(u32::MAX);
-        }
-        let spans = &mut self.trace.spans;
-        // Columns of one width share the room that they are reordered through.
-        let mut wide = Vec::new();
-        permute(&mut spans.start, &order, &mut wide);
-        permute(&mut spans.dur, &order, &mut wide);
-        drop(wide);
-        permute(&mut spans.args, &order, &mut Vec::new());
-        permute(&mut spans.name, &order, &mut Vec::new());
-        permute(&mut spans.lane, &order, &mut Vec::new());
-        permute(&mut spans.cat, &order, &mut Vec::new());
-        let mut extent: Option<TimeRange> = None;
-        let mut fallback: Option<TimeRange> = None;
-        for i in 0..n {
-            let (s, e) = (spans.start[i], spans.start[i] + spans.dur[i]);
-            let grow = |slot: &mut Option<TimeRange>| {
-                *slot = Some(slot.map_or(TimeRange { start: s, end: e }, |x| TimeRange {
-                    start: x.start.min(s),
-                    end: x.end.max(e),
-                }));
-            };
-            if self.trace.categories[spans.cat[i].index()].counts {
-                self.trace.counted_spans += 1;
-                grow(&mut extent);
-            } else {
-                grow(&mut fallback);
-            }
-        }
-        self.trace.extent = extent.or(fallback).unwrap_or_default();
-        (order, place)
+        let lanes = chunks.into_par_iter();
+        lanes.for_each(|chunk| sort_lane(chunk, start, dur, stop));
+        go_on(stop)?;
+        Some(order)
     }
 
-    fn resolve_links(&mut self, place: &[u32]) {
+    /// The range of the spans that count, else of all, and how many count.
+    fn measure_extent(&mut self) {
+        type Found = (Option<TimeRange>, Option<TimeRange>, u64);
+        let (spans, categories) = (&self.trace.spans, &self.trace.categories);
+        let join = |a: Option<TimeRange>, b: Option<TimeRange>| match (a, b) {
+            (Some(a), Some(b)) => Some(TimeRange {
+                start: a.start.min(b.start),
+                end: a.end.max(b.end),
+            }),
+            (a, b) => a.or(b),
+        };
+        let columns = (&spans.start[..], &spans.dur[..], &spans.cat[..]);
+        let (extent, fallback, counted) = columns
+            .into_par_iter()
+            .with_min_len(1 << 16)
+            .fold(Found::default, |found, (&start, &dur, cat)| {
+                let range = Some(TimeRange {
+                    start,
+                    end: start + dur,
+                });
+                if categories[cat.index()].counts {
+                    (join(found.0, range), found.1, found.2 + 1)
+                } else {
+                    (found.0, join(found.1, range), found.2)
+                }
+            })
+            .reduce(Found::default, |a, b| {
+                (join(a.0, b.0), join(a.1, b.1), a.2 + b.2)
+            });
+        self.trace.counted_spans = counted;
+        self.trace.extent = extent.or(fallback).unwrap_or_default();
+    }
+
+    fn resolve_links(&mut self, place: &[u32], stop: Stop<'_>) -> Option<()> {
         let id = |raw: RawSpan| SpanId(place[raw.0 as usize]);
         let trace = &mut self.trace;
         let mut of = std::mem::take(&mut self.launches);
@@ -239,9 +290,12 @@ impl TraceBuilder {
             })
             .collect();
         drop(of);
+        go_on(stop)?;
         trace.launch_of = trace.launches.iter().map(|l| (l.to, l.from)).collect();
         trace.launches.par_sort_unstable();
+        go_on(stop)?;
         trace.launch_of.par_sort_unstable();
+        go_on(stop)?;
         let early = trace
             .launches
             .iter()
@@ -256,6 +310,7 @@ impl TraceBuilder {
             })
             .chain(resolve_flows(&self.flows, &trace.spans, &trace.lanes))
             .collect();
+        go_on(stop)?;
         trace.fwdbwd.sort_unstable();
         trace.fwdbwd.dedup();
         trace.syncs = self.syncs.iter().map(|&(c, s)| (id(c), s)).collect();
@@ -265,9 +320,10 @@ impl TraceBuilder {
         trace.unfinished.sort_unstable();
         self.count_anomaly("two_launches", twice);
         self.count_anomaly("op_before_launch", early);
+        go_on(stop)
     }
 
-    fn assign_sub_rows(&mut self) {
+    fn assign_sub_rows(&mut self, stop: Stop<'_>) -> Option<()> {
         let spans = &mut self.trace.spans;
         let mut rest = spans.row.as_mut_slice();
         let mut lanes = Vec::with_capacity(self.trace.lanes.len());
@@ -280,6 +336,9 @@ impl TraceBuilder {
         let (overlaps, crowded) = lanes
             .into_par_iter()
             .map(|(lane, rows)| {
+                if stop() {
+                    return (0, 0);
+                }
                 let range = lane.spans.start as usize..lane.spans.end as usize;
                 let found = assign_rows(&starts[range.clone()], &durs[range], rows);
                 lane.rows = found.rows;
@@ -289,6 +348,7 @@ impl TraceBuilder {
             .reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
         self.count_anomaly("overlapping_spans", overlaps);
         self.count_anomaly("crowded_rows", crowded);
+        go_on(stop)
     }
 }
 
