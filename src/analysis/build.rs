@@ -1,7 +1,7 @@
 //! The order in which an analysis is computed, with progress and cancellation.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use rayon::prelude::*;
 
@@ -31,6 +31,7 @@ pub type OnProgress<'a> = &'a (dyn Fn(u32) -> bool + Sync);
 /// A progress function and whether it said stop.
 pub(super) struct Watch<'a> {
     on: OnProgress<'a>,
+    permille: AtomicU32,
     stop: AtomicBool,
 }
 
@@ -38,20 +39,21 @@ impl<'a> Watch<'a> {
     fn new(on: OnProgress<'a>) -> Self {
         Self {
             on,
+            permille: AtomicU32::new(0),
             stop: AtomicBool::new(false),
         }
     }
 
     fn reached(&self, permille: u32) -> Result<(), Cancelled> {
-        if !(self.on)(permille) {
-            self.stop.store(true, Ordering::Relaxed);
-        }
+        self.permille.store(permille, Ordering::Relaxed);
         self.check()
     }
 
-    /// Fails once somebody cancelled.
+    /// Asks the caller, and fails once he cancelled.
     pub fn check(&self) -> Result<(), Cancelled> {
-        if self.stop.load(Ordering::Relaxed) {
+        let stopped = self.stop.load(Ordering::Relaxed);
+        if stopped || !(self.on)(self.permille.load(Ordering::Relaxed)) {
+            self.stop.store(true, Ordering::Relaxed);
             return Err(Cancelled);
         }
         Ok(())

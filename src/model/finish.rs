@@ -290,11 +290,11 @@ impl TraceBuilder {
             })
             .collect();
         drop(of);
-        go_on(stop)?;
         trace.launch_of = trace.launches.iter().map(|l| (l.to, l.from)).collect();
-        trace.launches.par_sort_unstable();
         go_on(stop)?;
-        trace.launch_of.par_sort_unstable();
+        // Both consist of a few sorted runs mostly, which a stable sort merges.
+        let (launches, launch_of) = (&mut trace.launches, &mut trace.launch_of);
+        rayon::join(|| launches.sort(), || launch_of.sort());
         go_on(stop)?;
         let early = trace
             .launches

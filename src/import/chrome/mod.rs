@@ -116,11 +116,13 @@ fn finish(end: End, source: Source, facts: &Facts, ctx: &mut Context<'_>) -> Res
     ctx.progress.set_phase(Phase::Linking);
     merged.tally.take(&mut root.tally);
     merged.complete(ctx.builder);
+    ctx.progress.check(&facts.path)?;
     let cpu_op = ctx.builder.category("cpu_op", true);
     let source = merged.source;
     let operations = merged.links.operation_count();
     let links = std::mem::take(&mut merged.links);
     let unlinked = links.resolve(ctx.builder, &merged.lanes, cpu_op);
+    ctx.progress.check(&facts.path)?;
     let rank = name_source(&root, &merged, &facts.path, ctx);
     merged
         .lanes

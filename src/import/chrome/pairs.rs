@@ -109,3 +109,44 @@ pub(super) fn close(mut marks: Vec<Mark>, builder: &mut TraceBuilder, tally: &mu
         tally.add(reason, offset);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{ArgsRef, Lane, LaneKind, SourceId, SpanRow};
+
+    /// Begins of all names in order, then ends in the same order: each end closes the outermost one.
+    #[test]
+    fn many_open_begins_that_end_out_of_turn_cost_no_more_each() {
+        let n: u32 = 200_000;
+        let mut builder = TraceBuilder::new();
+        let lane = builder.add_lane(Lane::new(SourceId(0), LaneKind::Cpu, "C"));
+        let (name, cat) = (builder.intern("x"), builder.category("c", true));
+        let mark = |ts: u32, name, span| Mark {
+            lane: 0,
+            ts: i64::from(ts),
+            offset: u64::from(ts),
+            name,
+            cat,
+            span,
+        };
+        let mut marks = Vec::new();
+        for i in 0..n {
+            let span = builder.add_span(SpanRow {
+                lane,
+                name,
+                cat,
+                start: i64::from(i),
+                dur: 0,
+                args: ArgsRef::NONE,
+            });
+            marks.push(mark(i, i, span.0));
+        }
+        marks.extend((0..n).map(|i| mark(n + i, i, NONE)));
+        let mut tally = Tally::default();
+        close(marks, &mut builder, &mut tally);
+        let durs = builder.so_far().spans().durs();
+        assert!(durs.iter().all(|&d| d == i64::from(n)));
+        assert_eq!(tally.count(Odd::NameMismatch), u64::from(n) - 1);
+    }
+}

@@ -1,18 +1,23 @@
 //! Hashes to names over a whole run: forked workers use hashes that only their parent's file declares.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::run::FileInfo;
 use crate::model::{SourceId, TraceBuilder};
 
 type Table = BTreeMap<String, Vec<String>>;
 
+/// Of all files together: a run has many files that declare the same.
+type All = FxHashMap<String, Vec<String>>;
+
 /// The tables of a run.
 #[derive(Default)]
 pub(super) struct Hashes {
-    files: Table,
-    hosts: Table,
-    strings: Table,
+    files: All,
+    hosts: All,
+    strings: All,
 }
 
 /// What is known of the file hashes that one file uses.
@@ -57,22 +62,34 @@ impl Hashes {
 
     /// Counts the file hashes of one file.
     pub fn resolved(&self, file: &FileInfo) -> Resolved {
-        let used: BTreeSet<&str> = file
+        let used: FxHashSet<&str> = file
             .data
             .chunks
             .iter()
             .flat_map(|c| c.file_hashes.iter().map(|(_, text)| text))
             .collect();
-        let count = |table: &Table| used.iter().filter(|h| !table.contains_key(**h)).count() as u64;
+        let missing =
+            |known: &dyn Fn(&str) -> bool| used.iter().filter(|h| !known(h)).count() as u64;
         Resolved {
             named: file.meta.files.len() as u64,
             used: used.len() as u64,
-            not_in_file: count(&file.meta.files),
-            not_in_run: count(&self.files),
+            not_in_file: missing(&|hash| file.meta.files.contains_key(hash)),
+            not_in_run: missing(&|hash| self.files.contains_key(hash)),
         }
     }
 
-    /// Hands the names to the model: args are shown with them. What the whole run agrees on is stored once.
+    /// Hands the names to the model, as the whole run has them: args are shown with them.
+    pub fn declare_all(&self, builder: &mut TraceBuilder) {
+        for table in [&self.files, &self.hosts, &self.strings] {
+            let mut sorted: Vec<_> = table.iter().collect();
+            sorted.sort_unstable();
+            for (hash, names) in sorted {
+                builder.add_alias(None, hash, &join(names));
+            }
+        }
+    }
+
+    /// Hands on where one file differs from the run.
     pub fn declare(&self, file: &FileInfo, source: SourceId, builder: &mut TraceBuilder) {
         let own = &file.meta;
         for (mine, run) in [
@@ -82,7 +99,6 @@ impl Hashes {
         ] {
             for (hash, names) in mine {
                 let all = run.get(hash).map_or(&[][..], Vec::as_slice);
-                builder.add_alias(None, hash, &join(all));
                 if all != names.as_slice() {
                     builder.add_alias(Some(source), hash, &join(names));
                 }
@@ -96,19 +112,23 @@ impl Hashes {
     }
 }
 
-fn merge(all: &mut Table, more: &Table) {
+fn merge(all: &mut All, more: &Table) {
     for (hash, names) in more {
-        let known = all.entry(hash.clone()).or_default();
-        for name in names {
-            if !known.contains(name) {
-                known.push(name.clone());
-            }
+        let Some(known) = all.get_mut(hash) else {
+            all.insert(hash.clone(), names.clone());
+            continue;
+        };
+        if known == names {
+            continue;
         }
+        let mut seen: FxHashSet<String> = known.iter().cloned().collect();
+        let new = names.iter().filter(|&name| seen.insert(name.clone()));
+        known.extend(new.cloned());
     }
 }
 
 /// The file's own declaration goes before the run's.
-fn look_up(own: &Table, run: &Table, hash: &str) -> Option<String> {
+fn look_up(own: &Table, run: &All, hash: &str) -> Option<String> {
     own.get(hash)
         .or_else(|| run.get(hash))
         .map(|names| join(names))

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashSet;
+
 use super::chunk::text_of;
 use super::number::parse_int;
 use super::scan::{Record, Token, for_each_member};
@@ -45,7 +47,12 @@ pub(super) struct Meta {
     pub custom: Vec<(String, String)>,
     pub start: Option<Start>,
     pub end: Option<End>,
+    /// (hash, name) of hashes that have many names.
+    seen: FxHashSet<(String, String)>,
 }
+
+/// Names of one hash that are compared one by one.
+const FEW: usize = 32;
 
 impl Meta {
     /// Takes a metadata record.
@@ -60,9 +67,9 @@ impl Meta {
         *self.counts.entry(text_of(record.name)).or_default() += 1;
         let pid = || text_of(record.pid);
         match record.name.bytes {
-            b"FH" => declare(&mut self.files, value, name),
-            b"HH" => declare(&mut self.hosts, value, name),
-            b"SH" => declare(&mut self.strings, value, name),
+            b"FH" => declare(&mut self.files, &mut self.seen, value, name),
+            b"HH" => declare(&mut self.hosts, &mut self.seen, value, name),
+            b"SH" => declare(&mut self.strings, &mut self.seen, value, name),
             // Name and value are swapped by the recorder.
             b"thread_name" => self.threads.push((pid(), text_of(record.tid), name)),
             b"process_name" => self.processes.push((pid(), name)),
@@ -111,7 +118,7 @@ impl Meta {
         ] {
             for (hash, names) in theirs {
                 for name in names {
-                    declare(mine, hash.clone(), name);
+                    declare(mine, &mut self.seen, hash.clone(), name);
                 }
             }
         }
@@ -141,9 +148,19 @@ impl Meta {
     }
 }
 
-fn declare(table: &mut BTreeMap<String, Vec<String>>, hash: String, name: String) {
-    let names = table.entry(hash).or_default();
-    if !names.contains(&name) {
+fn declare(
+    table: &mut BTreeMap<String, Vec<String>>,
+    seen: &mut FxHashSet<(String, String)>,
+    hash: String,
+    name: String,
+) {
+    let names = match table.get_mut(&hash) {
+        Some(names) => names,
+        None => table.entry(hash.clone()).or_default(),
+    };
+    let new = !names.iter().take(FEW).any(|n| *n == name)
+        && (names.len() < FEW || seen.insert((hash, name.clone())));
+    if new {
         names.push(name);
     }
 }

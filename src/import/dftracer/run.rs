@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rustc_hash::FxHashMap;
+
 use super::chunk::{Chunk, Generation, Samples, Total};
 use super::file::FileData;
 use super::lanes::LaneKey;
@@ -92,6 +94,7 @@ pub(super) fn merge(files: &mut [FileInfo], ctx: &mut Context<'_>) -> Result<(),
     let roles = roles::of(files, &hashes);
     reserve(files, ctx)?;
     let ranks = worker_ranks(files);
+    hashes.declare_all(ctx.builder);
     for (i, file) in files.iter_mut().enumerate() {
         ctx.progress.check(&file.data.path)?;
         let mut merge = Merge {
@@ -107,6 +110,8 @@ pub(super) fn merge(files: &mut [FileInfo], ctx: &mut Context<'_>) -> Result<(),
             processes: BTreeMap::new(),
             lanes: BTreeMap::new(),
             devices: BTreeMap::new(),
+            process_names: process_names(file),
+            thread_names: thread_names(file),
             hashes: &hashes,
         };
         merge.source = ctx.builder.add_source(source(file, ranks[i], merge.zero));
@@ -186,6 +191,8 @@ struct Merge<'a> {
     processes: BTreeMap<String, ProcessId>,
     lanes: BTreeMap<(String, String, i64), LaneId>,
     devices: BTreeMap<i64, crate::model::StreamId>,
+    process_names: FxHashMap<String, String>,
+    thread_names: FxHashMap<(String, String), String>,
     hashes: &'a Hashes,
 }
 
@@ -200,6 +207,9 @@ impl Merge<'_> {
         let mut totals = BTreeMap::new();
         let mut samples: BTreeMap<(String, String), Samples> = BTreeMap::new();
         for mut chunk in std::mem::take(&mut file.data.chunks) {
+            if ctx.progress.is_cancelled() {
+                return;
+            }
             self.spans(&mut chunk, file, ctx);
             self.collect_totals(&chunk, file, &mut totals);
             for (key, more) in std::mem::take(&mut chunk.counters) {
@@ -294,10 +304,10 @@ impl Merge<'_> {
             Some((false, name)) => Some(name.clone()),
             None => declared,
         };
-        let named = file.meta.processes.iter().find(|(p, _)| p == pid);
+        let named = self.process_names.get(pid);
         let program = start.and_then(|s| s.executable.as_deref());
         let name = named
-            .map(|(_, name)| name.clone())
+            .cloned()
             .or_else(|| self.hashes.string(file, program?));
         let id = ctx.builder.add_process(Process {
             source: self.source,
@@ -334,7 +344,7 @@ impl Merge<'_> {
                 LaneKind::Cpu,
                 format!("C{}.{}", key.pid, key.tid),
             );
-            lane.name = thread_name(key, file);
+            lane.name = self.thread_name(key);
             lane.thread = (!key.tid.is_empty()).then(|| key.tid.clone());
             lane.role = if key.forked && key.tid != key.pid {
                 // Forked loader processes of old recorders keep the parent's pid and have a thread number of their own.
@@ -356,6 +366,16 @@ impl Merge<'_> {
         let lane = ctx.builder.add_lane(lane);
         self.lanes.insert(id, lane);
         lane
+    }
+
+    fn thread_name(&self, key: &LaneKey) -> String {
+        let id = (key.pid.clone(), key.tid.clone());
+        match self.thread_names.get(&id) {
+            Some(name) if !name.is_empty() => name.clone(),
+            _ if key.tid.is_empty() => format!("process {}", key.pid),
+            _ if key.tid == key.pid => format!("main thread {}", key.tid),
+            _ => format!("thread {}", key.tid),
+        }
     }
 
     fn stream(
@@ -455,18 +475,28 @@ fn category(text: &str, ctx: &mut Context<'_>) -> CatId {
         .category(text, !text.is_empty() && text != "dftracer")
 }
 
-fn thread_name(key: &LaneKey, file: &FileInfo) -> String {
-    let named = file
+/// The first name of each process.
+fn process_names(file: &FileInfo) -> FxHashMap<String, String> {
+    let mut names = FxHashMap::default();
+    for (pid, name) in &file.meta.processes {
+        names.entry(pid.clone()).or_insert_with(|| name.clone());
+    }
+    names
+}
+
+/// The first name of each thread that is not its number.
+fn thread_names(file: &FileInfo) -> FxHashMap<(String, String), String> {
+    let mut names = FxHashMap::default();
+    for (pid, tid, name) in file
         .meta
         .threads
         .iter()
-        .find(|(pid, tid, name)| *pid == key.pid && *tid == key.tid && *name != key.tid);
-    match named {
-        Some((_, _, name)) if !name.is_empty() => name.clone(),
-        _ if key.tid.is_empty() => format!("process {}", key.pid),
-        _ if key.tid == key.pid => format!("main thread {}", key.tid),
-        _ => format!("thread {}", key.tid),
+        .filter(|(_, tid, name)| name != tid)
+    {
+        let key = (pid.clone(), tid.clone());
+        names.entry(key).or_insert_with(|| name.clone());
     }
+    names
 }
 
 /// Pids that have a file or a lane in the run.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::model::{
     Device, DeviceId, Lane, LaneId, LaneKind, Process, ProcessId, SourceId, Stream, StreamId,
@@ -64,6 +64,7 @@ enum ThreadUse {
 pub(super) struct Lanes {
     source: SourceId,
     processes: FxHashMap<Option<i64>, ProcessId>,
+    pids: FxHashSet<i64>,
     threads: FxHashMap<(Option<i64>, ThreadUse), LaneId>,
     streams: FxHashMap<StreamKey, StreamLanes>,
     devices: BTreeMap<i64, DeviceId>,
@@ -81,6 +82,7 @@ impl Lanes {
         Self {
             source,
             processes: FxHashMap::default(),
+            pids: FxHashSet::default(),
             threads: FxHashMap::default(),
             streams: FxHashMap::default(),
             devices: BTreeMap::new(),
@@ -155,12 +157,11 @@ impl Lanes {
             None => "?".to_owned(),
             Some(g) => {
                 let plain = pid(g).to_string();
-                let mut taken = self.processes.keys().flatten().map(|&other| pid(other));
                 // Processes of two machines or containers may have the same number.
-                if taken.any(|other| other == pid(g)) {
-                    format!("{plain}@{}", (g >> 48) & 0xFFFF)
-                } else {
+                if self.pids.insert(pid(g)) {
                     plain
+                } else {
+                    format!("{plain}@{}", (g >> 48) & 0xFFFF)
                 }
             }
         };

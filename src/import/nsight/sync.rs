@@ -90,7 +90,7 @@ impl Importer<'_> {
         };
         let cat = self.builder.category("sync", true);
         self.scan(&spec, |this, block| {
-            for row in &block.rows {
+            for row in block.rows() {
                 let Some(times) = this.times(SYNC, row.rowid, row.get(0), row.get(1)) else {
                     continue;
                 };
@@ -197,7 +197,7 @@ impl Importer<'_> {
             required: 1,
         };
         self.scan(&spec, |this, block| {
-            for row in &block.rows {
+            for row in block.rows() {
                 let Some(process) = row.get(1) else { continue };
                 let Some(call) = this.calls.find(Some(process), row.get(0)) else {
                     continue;
