@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::run::FileInfo;
+use crate::import::Progress;
 use crate::model::{SourceId, TraceBuilder};
 
 type Table = BTreeMap<String, Vec<String>>;
@@ -34,10 +35,10 @@ pub(super) struct Resolved {
 }
 
 impl Hashes {
-    /// Collects what all files declare.
-    pub fn of(files: &[FileInfo]) -> Self {
+    /// Collects what all files declare; a cancel ends it early.
+    pub fn of(files: &[FileInfo], progress: &Progress) -> Self {
         let mut all = Self::default();
-        for file in files {
+        for file in files.iter().take_while(|_| !progress.is_cancelled()) {
             merge(&mut all.files, &file.meta.files);
             merge(&mut all.hosts, &file.meta.hosts);
             merge(&mut all.strings, &file.meta.strings);
@@ -78,12 +79,16 @@ impl Hashes {
         }
     }
 
-    /// Hands the names to the model, as the whole run has them: args are shown with them.
-    pub fn declare_all(&self, builder: &mut TraceBuilder) {
+    /// Hands the names to the model, as the whole run has them: args are shown with them. A cancel ends it
+    /// early.
+    pub fn declare_all(&self, builder: &mut TraceBuilder, progress: &Progress) {
         for table in [&self.files, &self.hosts, &self.strings] {
             let mut sorted: Vec<_> = table.iter().collect();
             sorted.sort_unstable();
             for (hash, names) in sorted {
+                if progress.is_cancelled() {
+                    return;
+                }
                 builder.add_alias(None, hash, &join(names));
             }
         }
