@@ -188,6 +188,32 @@ fn archives_without_traces_and_broken_ones_say_so() {
 }
 
 #[test]
+fn zip_members_are_checked_against_their_checksum() {
+    let dir = folder("checksum");
+    let event = |i: u32| {
+        format!("{{\"ph\":\"X\",\"name\":\"n\",\"pid\":1,\"tid\":1,\"ts\":{i},\"dur\":1}}")
+    };
+    // Longer than what is looked at to recognise it.
+    let events: Vec<String> = (1..3_000).map(event).collect();
+    let members = [("a.json", format!("[{}]", events.join(",")).into_bytes())];
+    let whole = zip(&members, zip::CompressionMethod::Stored);
+    let at = memchr::memmem::rfind(&whole, b"\"ts\":2999").expect("stored") + 8;
+    let mut flipped = whole.clone();
+    flipped[at] ^= 1;
+    for (bytes, damaged) in [(&whole, false), (&flipped, true)] {
+        let loaded = load(&write(dir.join("a.zip"), bytes));
+        assert_eq!(loaded.trace.spans().len(), 2_999);
+        let notice = loaded
+            .report
+            .notices
+            .iter()
+            .find(|n| n.code == "damaged_stream");
+        assert_eq!(notice.is_some(), damaged);
+        assert!(notice.is_none_or(|n| n.text.contains("do not match the checksum")));
+    }
+}
+
+#[test]
 fn a_member_that_inflates_to_nothing_is_left_alone() {
     // 64 MiB of blanks in a few hundred KiB.
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());

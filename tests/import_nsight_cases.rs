@@ -237,6 +237,36 @@ fn blocking_calls_say_what_they_waited_for() {
 }
 
 #[test]
+fn synchronisations_are_shown_on_the_device_of_their_context() {
+    let (_, loaded) = changed("sync-device", |t| {
+        t.sql("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET deviceId = 1, contextId = 2");
+        t.sql("UPDATE CUPTI_ACTIVITY_KIND_MEMCPY SET deviceId = 1, contextId = 2");
+        // One stream with operations, one without, and a context that nothing else names.
+        t.sql("UPDATE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION SET contextId = 2");
+        for (context, stream) in [(2, 99), (3, 7)] {
+            t.sql(&format!(
+                "INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start,end,deviceId,contextId,greenContextId,streamId,
+                 correlationId,globalPid,syncType,eventId) VALUES (70000000,71000000,0,{context},0,{stream},0,$P,3,0)"
+            ));
+        }
+    });
+    let keys: Vec<&str> = loaded
+        .trace
+        .lanes()
+        .iter()
+        .filter(|l| l.kind == LaneKind::GpuSync)
+        .map(|l| l.key.as_str())
+        .collect();
+    assert_eq!(
+        keys,
+        ["G10.1.2.7.sync", "G10.1.2.99.sync", "G10.0.3.7.sync"]
+    );
+    assert_eq!(noted(&loaded, "sync_device"), 2);
+    let devices: Vec<i64> = loaded.trace.devices().iter().map(|d| d.index).collect();
+    assert_eq!(devices, [1, 0]);
+}
+
+#[test]
 fn unified_memory_copies_are_on_a_lane_of_their_own() {
     let (_, loaded) = changed("managed", |t| {
         t.call("cudaFree_v3020", 1., 2., 0);

@@ -63,7 +63,7 @@ impl<'a> Watch<'a> {
         stop
     }
 
-    /// Fails once somebody cancelled.
+    /// Asks the caller, and fails once he cancelled.
     pub fn check(&self) -> Result<(), Cancelled> {
         if self.stopped() {
             return Err(Cancelled);

@@ -8,6 +8,7 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use flate2::Crc;
 use flate2::bufread::{DeflateDecoder, MultiGzDecoder};
 
 use super::error::{ErrorKind, LoadError};
@@ -58,6 +59,8 @@ pub(super) struct Member {
     /// Bytes after undoing the archive's own compression.
     size: u64,
     deflated: bool,
+    /// The checksum of those bytes, where the archive has one.
+    crc: Option<u32>,
 }
 
 /// What an archive holds.
@@ -172,11 +175,19 @@ impl Archive {
         let mut file = File::open(&self.path)?;
         file.seek(SeekFrom::Start(member.offset))?;
         let stored = file.take(member.stored);
-        Ok(if member.deflated {
+        let reader: Box<dyn Read + Send> = if member.deflated {
             let buffered = BufReader::with_capacity(BUFFER, stored);
             Box::new(DeflateDecoder::new(buffered).take(member.size))
         } else {
             Box::new(stored)
+        };
+        Ok(match member.crc {
+            Some(expected) => Box::new(Checked {
+                inner: reader,
+                crc: Crc::new(),
+                expected,
+            }),
+            None => reader,
         })
     }
 
@@ -251,6 +262,7 @@ fn zip_member(entry: &zip::read::ZipFile<'_, File>) -> Result<Member, String> {
         offset: entry.data_start().ok_or("its data is not there")?,
         size: entry.size(),
         deflated,
+        crc: Some(entry.crc32()),
     })
 }
 
@@ -323,6 +335,7 @@ fn list_tar<'a, R: Read + 'a>(
             offset,
             size,
             deflated: false,
+            crc: None,
         };
         listing.members.push(member.with_head(&head));
     }
@@ -341,6 +354,27 @@ impl<R: Read> Read for Watched<'_, R> {
             return Err(io::Error::other("cancelled"));
         }
         self.inner.read(buffer)
+    }
+}
+
+/// A reader whose end is an error where the bytes are not those that were put into the archive.
+struct Checked<R> {
+    inner: R,
+    crc: Crc,
+    expected: u32,
+}
+
+impl<R: Read> Read for Checked<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let got = self.inner.read(buffer)?;
+        self.crc.update(&buffer[..got]);
+        if got == 0 && !buffer.is_empty() && self.crc.sum() != self.expected {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "its bytes do not match the checksum in the archive",
+            ));
+        }
+        Ok(got)
     }
 }
 

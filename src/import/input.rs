@@ -14,8 +14,9 @@ use super::error::LoadError;
 use super::progress::Progress;
 use crate::model::ArgsOrigin;
 
-/// Bytes per block: large enough that hand-over costs nothing, small enough that a cancel is felt at once.
-pub(crate) const BLOCK: usize = 1 << 20;
+/// Bytes per block: large enough that hand-over costs nothing, small enough that a cancel is felt at once. Fuzzers work
+/// on small inputs, which have to be cut as well.
+pub(crate) const BLOCK: usize = if cfg!(fuzzing) { 512 } else { 1 << 20 };
 
 /// Buffer in front of the inflater.
 const GZIP_BUFFER: usize = 256 << 10;

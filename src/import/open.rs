@@ -53,8 +53,11 @@ pub(super) fn open(
     looked.report(&mut report);
     mark_cut(&mut builder, &report);
     progress.set_phase(Phase::Sorting);
-    let trace = builder.finish();
-    progress.check(&looked.candidates[0].path)?;
+    let first = &looked.candidates[0].path;
+    let trace = builder
+        .finish_unless(&|| progress.is_cancelled())
+        .ok_or_else(|| LoadError::cancelled(first))?;
+    progress.check(first)?;
     conclude(&trace, &mut report);
     report.sort();
     Ok(Loaded { trace, report })
@@ -470,6 +473,7 @@ pub(super) fn note_path(
         kind,
         code,
         text: text(),
+        whole: false,
         count: 1,
         places: Vec::new(),
         source: None,

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use crate::model::SourceId;
+use crate::time::format_count;
 
 /// A place in an input file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -19,8 +20,8 @@ pub enum Place {
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Byte(b) => write!(f, "byte {b}"),
-            Self::Line(l) => write!(f, "line {l}"),
+            Self::Byte(b) => write!(f, "byte {}", format_count(*b)),
+            Self::Line(l) => write!(f, "line {}", format_count(*l)),
             Self::Row(r) => write!(f, "row {r}"),
         }
     }
@@ -71,8 +72,10 @@ pub struct Notice {
     pub kind: NoticeKind,
     /// Stable machine name: `b_without_e`, `no_gpu`, …
     pub code: &'static str,
-    /// A sentence for the user, without count and places.
+    /// A sentence for the user, without count and places unless `whole` is set.
     pub text: String,
+    /// The sentence names count and places itself: they are not to be shown beside it.
+    pub whole: bool,
     /// How often.
     pub count: u64,
     /// The first three places.
@@ -86,8 +89,11 @@ pub struct Notice {
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.kind.label(), self.text)?;
+        if self.whole {
+            return Ok(());
+        }
         if self.count > 1 {
-            write!(f, " ({}×)", crate::time::format_count(self.count))?;
+            write!(f, " ({}×)", format_count(self.count))?;
         }
         if let Some(first) = self.places.first() {
             write!(f, " [first: {first}")?;
@@ -167,6 +173,7 @@ impl ImportReport {
                 kind,
                 code,
                 text: text(),
+                whole: false,
                 count: 0,
                 places: Vec::new(),
                 source,
@@ -178,6 +185,30 @@ impl ImportReport {
         notice.count += count;
         let room = 3_usize.saturating_sub(notice.places.len());
         notice.places.extend(places.iter().take(room));
+    }
+
+    /// A fact whose sentence names count and places itself.
+    pub fn note_whole(
+        &mut self,
+        kind: NoticeKind,
+        code: &'static str,
+        source: Option<SourceId>,
+        count: u64,
+        places: &[Place],
+        text: String,
+    ) {
+        if count > 0 {
+            self.notices.push(Notice {
+                kind,
+                code,
+                text,
+                whole: true,
+                count,
+                places: places.iter().take(3).copied().collect(),
+                source,
+                path: None,
+            });
+        }
     }
 
     /// True when there is a notice of this machine name.

@@ -1,12 +1,11 @@
 //! Freezing a [`TraceBuilder`]: one clock for all sources, the stored order, links by span id, sub-rows.
 
-use std::cmp::Reverse;
-
 use rayon::prelude::*;
 
 use super::builder::{TIME_LIMIT, TraceBuilder};
 use super::flows::resolve_flows;
 use super::ids::{RawSpan, SourceId, SpanId};
+use super::order::sort_lane;
 use super::spans::assign_rows;
 use super::tables::{Clock, Counter, Source, SyncScope};
 use super::trace::{Link, Trace};
@@ -16,20 +15,72 @@ use crate::time::TimeRange;
 /// no more than [`TIME_LIMIT`] later: neither overflows, and no difference of two of them does.
 const LATEST: i128 = 2 * TIME_LIMIT as i128;
 
+/// Asks whether somebody wants to stop.
+type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
+
+fn go_on(stop: Stop<'_>) -> Option<()> {
+    (!stop()).then_some(())
+}
+
+/// Where the spans of a source start, in its own time, ns.
+#[derive(Clone, Copy)]
+struct Starts {
+    low: i64,
+    high: i64,
+    /// The earliest of those that count.
+    counting: Option<i64>,
+}
+
+impl Starts {
+    fn of(start: i64, counts: bool) -> Self {
+        Self {
+            low: start,
+            high: start,
+            counting: counts.then_some(start),
+        }
+    }
+
+    fn join(a: Option<Self>, b: Option<Self>) -> Option<Self> {
+        let (Some(a), Some(b)) = (a, b) else {
+            return a.or(b);
+        };
+        Some(Self {
+            low: a.low.min(b.low),
+            high: a.high.max(b.high),
+            counting: match (a.counting, b.counting) {
+                (Some(a), Some(b)) => Some(a.min(b)),
+                (a, b) => a.or(b),
+            },
+        })
+    }
+
+    /// The earliest of the spans that count, else of all.
+    fn first(self) -> i64 {
+        self.counting.unwrap_or(self.low)
+    }
+}
+
 impl TraceBuilder {
     /// Puts all sources on one clock, sorts, assigns sub-rows, resolves links. Returns the immutable trace.
     #[must_use]
-    pub fn finish(mut self) -> Trace {
+    pub fn finish(self) -> Trace {
+        self.finish_unless(&|| false).unwrap_or_default()
+    }
+
+    /// As [`TraceBuilder::finish`]; `None` once `stop` says so, which is asked every few milliseconds of work.
+    #[must_use]
+    pub fn finish_unless(mut self, stop: Stop<'_>) -> Option<Trace> {
         self.trace.spans.row = vec![0; self.span_count()];
         self.shrink();
         self.close_unfinished();
+        go_on(stop)?;
         self.align_clocks();
-        let (order, place) = self.sort();
-        self.resolve_links(&place);
+        go_on(stop)?;
+        let place = self.sort(stop)?;
+        self.resolve_links(&place, stop)?;
         drop(place);
-        drop(order);
-        self.assign_sub_rows();
-        self.trace
+        self.assign_sub_rows(stop)?;
+        Some(self.trace)
     }
 
     fn shrink(&mut self) {
@@ -63,25 +114,34 @@ impl TraceBuilder {
         }
     }
 
+    /// Where the spans of each source start; `None` where it has none.
+    fn starts(&self) -> Vec<Option<Starts>> {
+        let trace = &self.trace;
+        let source_of: Vec<usize> = trace.lanes.iter().map(|l| l.source.index()).collect();
+        let none = || vec![None; trace.sources.len()];
+        let spans = &trace.spans;
+        let columns = (&spans.start[..], &spans.lane[..], &spans.cat[..]);
+        columns
+            .into_par_iter()
+            .with_min_len(1 << 16)
+            .fold(none, |mut all: Vec<Option<Starts>>, (&start, lane, cat)| {
+                let counts = trace.categories[cat.index()].counts;
+                let slot = &mut all[source_of[lane.index()]];
+                *slot = Starts::join(*slot, Some(Starts::of(start, counts)));
+                all
+            })
+            .reduce(none, |a, b| {
+                let both = a.into_iter().zip(b);
+                both.map(|(a, b)| Starts::join(a, b)).collect()
+            })
+    }
+
     /// Trace time = source time + `to_trace_ns`. With Unix clocks the sources keep their distances; a source without
     /// one starts where the trace starts.
     fn align_clocks(&mut self) {
-        let mut first: Vec<Option<i64>> = vec![None; self.trace.sources.len()];
-        let mut starts: Vec<Option<(i64, i64)>> = vec![None; self.trace.sources.len()];
-        for i in 0..self.span_count() {
-            let source = self.source_of(i).index();
-            let start = self.trace.spans.start[i];
-            let (low, high) = starts[source].unwrap_or((start, start));
-            starts[source] = Some((low.min(start), high.max(start)));
-            if self.trace.categories[self.trace.spans.cat[i].index()].counts {
-                first[source] = Some(first[source].map_or(start, |s| s.min(start)));
-            }
-        }
-        for (first, starts) in first.iter_mut().zip(&starts) {
-            *first = first.or(starts.map(|(low, _)| low));
-        }
         if !self.keep_times {
-            self.choose_offsets(&first, &starts);
+            let starts = self.starts();
+            self.choose_offsets(&starts);
         }
         let offsets: Vec<i64> = self.trace.sources.iter().map(|s| s.to_trace_ns).collect();
         let lane_offset: Vec<i64> = self
@@ -91,9 +151,10 @@ impl TraceBuilder {
             .map(|l| offsets[l.source.index()])
             .collect();
         let spans = &mut self.trace.spans;
-        for (start, lane) in spans.start.iter_mut().zip(&spans.lane) {
-            *start += lane_offset[lane.index()];
-        }
+        let columns = (&mut spans.start[..], &spans.lane[..]).into_par_iter();
+        columns
+            .with_min_len(1 << 16)
+            .for_each(|(start, lane)| *start += lane_offset[lane.index()]);
         let mut clamped = 0;
         let mut moved = |time: i64, offset: i64| {
             let sum = i128::from(time) + i128::from(offset);
@@ -135,9 +196,8 @@ impl TraceBuilder {
         self.count_anomaly("clamped_time", clamped);
     }
 
-    /// `starts` are the earliest and the latest start of each source: a file that would lie out of reach is moved as a
-    /// whole to the edge of it, so that no time of its spans overflows.
-    fn choose_offsets(&mut self, first: &[Option<i64>], starts: &[Option<(i64, i64)>]) {
+    /// A file that would lie out of reach is moved as a whole to the edge of it, so that no time of its spans overflows.
+    fn choose_offsets(&mut self, starts: &[Option<Starts>]) {
         let unix = |s: &Source, t: i64| match s.clock {
             Clock::Unix { zero } => Some(i128::from(zero) + i128::from(t) + i128::from(s.shift_ns)),
             Clock::Unknown => None,
@@ -146,17 +206,17 @@ impl TraceBuilder {
             .trace
             .sources
             .iter()
-            .zip(first)
-            .filter_map(|(s, f)| unix(s, (*f)?))
+            .zip(starts)
+            .filter_map(|(s, starts)| unix(s, (*starts)?.first()))
             .min();
         self.trace.unix_origin = origin.and_then(|o| i64::try_from(o).ok());
         let mut far = 0;
         for (i, source) in self.trace.sources.iter_mut().enumerate() {
             let wanted = match (source.clock, self.trace.unix_origin) {
                 (Clock::Unix { zero }, Some(origin)) => i128::from(zero) - i128::from(origin),
-                _ => -i128::from(first[i].unwrap_or(0)),
+                _ => -i128::from(starts[i].map_or(0, Starts::first)),
             } + i128::from(source.shift_ns);
-            let (low, high) = starts[i].unwrap_or((0, 0));
+            let (low, high) = starts[i].map_or((0, 0), |s| (s.low, s.high));
             // Starts lie within the limit on both sides of zero, so that both bounds can be met.
             let fits = wanted
                 .min(LATEST - i128::from(high))
@@ -167,8 +227,34 @@ impl TraceBuilder {
         self.count_anomaly("far_source", far);
     }
 
-    /// Sorts the columns; returns (order, place): `order[new] = old`, `place[old] = new`.
-    fn sort(&mut self) -> (Vec<u32>, Vec<u32>) {
+    /// Sorts the columns; returns the new place of each span.
+    fn sort(&mut self, stop: Stop<'_>) -> Option<Vec<u32>> {
+        let order = self.order(stop)?;
+        let mut place = vec![0_u32; order.len()];
+        for (new, &old) in order.iter().enumerate() {
+            place[old as usize] = u32::try_from(new).unwrap_or(u32::MAX);
+        }
+        let spans = &mut self.trace.spans;
+        // Columns of one width share the room that they are reordered through.
+        let mut wide = Vec::new();
+        permute(&mut spans.start, &order, &mut wide);
+        go_on(stop)?;
+        permute(&mut spans.dur, &order, &mut wide);
+        drop(wide);
+        go_on(stop)?;
+        permute(&mut spans.args, &order, &mut Vec::new());
+        go_on(stop)?;
+        permute(&mut spans.name, &order, &mut Vec::new());
+        permute(&mut spans.lane, &order, &mut Vec::new());
+        permute(&mut spans.cat, &order, &mut Vec::new());
+        drop(order);
+        go_on(stop)?;
+        self.measure_extent();
+        Some(place)
+    }
+
+    /// `order[new] = old`.
+    fn order(&mut self, stop: Stop<'_>) -> Option<Vec<u32>> {
         let n = self.span_count();
         let lanes = self.trace.lanes.len();
         // A counting sort by lane keeps file order inside each lane.
@@ -188,11 +274,8 @@ impl TraceBuilder {
             order[*slot as usize] = u32::try_from(old).unwrap_or(u32::MAX);
             *slot += 1;
         }
+        go_on(stop)?;
         let (start, dur) = (&self.trace.spans.start, &self.trace.spans.dur);
-        let key = |&old: &u32| {
-            let i = old as usize;
-            (start[i], Reverse(dur[i]), old)
-        };
         let mut rest = order.as_mut_slice();
         let mut chunks = Vec::with_capacity(lanes);
         for lane in &self.trace.lanes {
@@ -200,48 +283,46 @@ impl TraceBuilder {
             chunks.push(chunk);
             rest = tail;
         }
-        chunks.into_par_iter().for_each(|chunk| {
-            if !chunk.is_sorted_by_key(key) {
-                // The file order is part of the key, so that an unstable sort keeps it.
-                chunk.par_sort_unstable_by_key(key);
-            }
-        });
-        let mut place = vec![0_u32; n];
-        for (new, &old) in order.iter().enumerate() {
-            place[old as usize] = u32::try_from(new).unwrap_or(u32::MAX);
-        }
-        let spans = &mut self.trace.spans;
-        // Columns of one width share the room that they are reordered through.
-        let mut wide = Vec::new();
-        permute(&mut spans.start, &order, &mut wide);
-        permute(&mut spans.dur, &order, &mut wide);
-        drop(wide);
-        permute(&mut spans.args, &order, &mut Vec::new());
-        permute(&mut spans.name, &order, &mut Vec::new());
-        permute(&mut spans.lane, &order, &mut Vec::new());
-        permute(&mut spans.cat, &order, &mut Vec::new());
-        let mut extent: Option<TimeRange> = None;
-        let mut fallback: Option<TimeRange> = None;
-        for i in 0..n {
-            let (s, e) = (spans.start[i], spans.start[i] + spans.dur[i]);
-            let grow = |slot: &mut Option<TimeRange>| {
-                *slot = Some(slot.map_or(TimeRange { start: s, end: e }, |x| TimeRange {
-                    start: x.start.min(s),
-                    end: x.end.max(e),
-                }));
-            };
-            if self.trace.categories[spans.cat[i].index()].counts {
-                self.trace.counted_spans += 1;
-                grow(&mut extent);
-            } else {
-                grow(&mut fallback);
-            }
-        }
-        self.trace.extent = extent.or(fallback).unwrap_or_default();
-        (order, place)
+        let lanes = chunks.into_par_iter();
+        lanes.for_each(|chunk| sort_lane(chunk, start, dur, stop));
+        go_on(stop)?;
+        Some(order)
     }
 
-    fn resolve_links(&mut self, place: &[u32]) {
+    /// The range of the spans that count, else of all, and how many count.
+    fn measure_extent(&mut self) {
+        type Found = (Option<TimeRange>, Option<TimeRange>, u64);
+        let (spans, categories) = (&self.trace.spans, &self.trace.categories);
+        let join = |a: Option<TimeRange>, b: Option<TimeRange>| match (a, b) {
+            (Some(a), Some(b)) => Some(TimeRange {
+                start: a.start.min(b.start),
+                end: a.end.max(b.end),
+            }),
+            (a, b) => a.or(b),
+        };
+        let columns = (&spans.start[..], &spans.dur[..], &spans.cat[..]);
+        let (extent, fallback, counted) = columns
+            .into_par_iter()
+            .with_min_len(1 << 16)
+            .fold(Found::default, |found, (&start, &dur, cat)| {
+                let range = Some(TimeRange {
+                    start,
+                    end: start + dur,
+                });
+                if categories[cat.index()].counts {
+                    (join(found.0, range), found.1, found.2 + 1)
+                } else {
+                    (found.0, join(found.1, range), found.2)
+                }
+            })
+            .reduce(Found::default, |a, b| {
+                (join(a.0, b.0), join(a.1, b.1), a.2 + b.2)
+            });
+        self.trace.counted_spans = counted;
+        self.trace.extent = extent.or(fallback).unwrap_or_default();
+    }
+
+    fn resolve_links(&mut self, place: &[u32], stop: Stop<'_>) -> Option<()> {
         let id = |raw: RawSpan| SpanId(place[raw.0 as usize]);
         let trace = &mut self.trace;
         let mut of = std::mem::take(&mut self.launches);
@@ -259,8 +340,11 @@ impl TraceBuilder {
             .collect();
         drop(of);
         trace.launch_of = trace.launches.iter().map(|l| (l.to, l.from)).collect();
-        trace.launches.par_sort_unstable();
-        trace.launch_of.par_sort_unstable();
+        go_on(stop)?;
+        // Both consist of a few sorted runs mostly, which a stable sort merges.
+        let (launches, launch_of) = (&mut trace.launches, &mut trace.launch_of);
+        rayon::join(|| launches.sort(), || launch_of.sort());
+        go_on(stop)?;
         let early = trace
             .launches
             .iter()
@@ -275,6 +359,7 @@ impl TraceBuilder {
             })
             .chain(resolve_flows(&self.flows, &trace.spans, &trace.lanes))
             .collect();
+        go_on(stop)?;
         trace.fwdbwd.sort_unstable();
         trace.fwdbwd.dedup();
         trace.syncs = self.syncs.iter().map(|&(c, s)| (id(c), s)).collect();
@@ -284,9 +369,10 @@ impl TraceBuilder {
         trace.unfinished.sort_unstable();
         self.count_anomaly("two_launches", twice);
         self.count_anomaly("op_before_launch", early);
+        go_on(stop)
     }
 
-    fn assign_sub_rows(&mut self) {
+    fn assign_sub_rows(&mut self, stop: Stop<'_>) -> Option<()> {
         let spans = &mut self.trace.spans;
         let mut rest = spans.row.as_mut_slice();
         let mut lanes = Vec::with_capacity(self.trace.lanes.len());
@@ -299,6 +385,9 @@ impl TraceBuilder {
         let (overlaps, crowded) = lanes
             .into_par_iter()
             .map(|(lane, rows)| {
+                if stop() {
+                    return (0, 0);
+                }
                 let range = lane.spans.start as usize..lane.spans.end as usize;
                 let found = assign_rows(&starts[range.clone()], &durs[range], rows);
                 lane.rows = found.rows;
@@ -308,6 +397,7 @@ impl TraceBuilder {
             .reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
         self.count_anomaly("overlapping_spans", overlaps);
         self.count_anomaly("crowded_rows", crowded);
+        go_on(stop)
     }
 }
 

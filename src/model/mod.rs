@@ -6,6 +6,7 @@ mod finish;
 mod flows;
 mod ids;
 mod names;
+mod order;
 mod spans;
 mod tables;
 mod trace;

@@ -45,6 +45,9 @@ fn notice_ui(ui: &mut Ui, notice: &Notice, state: &AppState) {
         ui.spacing_mut().item_spacing.x = 6.0;
         ui.label(RichText::new(notice.kind.label()).color(color).strong());
         ui.label(&notice.text);
+        if notice.whole {
+            return;
+        }
         if notice.count > 1 {
             ui.label(RichText::new(format!("{}×", format_count(notice.count))).weak());
         }

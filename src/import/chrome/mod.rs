@@ -41,9 +41,10 @@ use super::Context;
 use super::error::LoadError;
 use super::input::{Damage, Input};
 use super::progress::Phase;
-use super::report::{FileReport, NoticeKind, Place};
+use super::report::{FileReport, ImportReport, NoticeKind, Place};
 use super::together;
 use crate::model::{Clock, Source, SourceId, Tracer};
+use crate::time::format_count;
 
 /// What is known of the input besides its events.
 struct Facts {
@@ -114,9 +115,6 @@ fn finish(end: End, source: Source, facts: &Facts, ctx: &mut Context<'_>) -> Res
         None => return Err(refuse::refuse(&facts.path, &root, &early.tally)),
     };
     ctx.progress.set_phase(Phase::Linking);
-    if open && facts.damage.is_none() {
-        merged.tally.add(Odd::Unclosed, facts.inflated_bytes);
-    }
     merged.tally.take(&mut root.tally);
     merged.complete(ctx.builder, ctx.progress);
     ctx.progress.check(&facts.path)?;
@@ -125,11 +123,13 @@ fn finish(end: End, source: Source, facts: &Facts, ctx: &mut Context<'_>) -> Res
     let operations = merged.links.operation_count();
     let links = std::mem::take(&mut merged.links);
     let unlinked = links.resolve(ctx.builder, &merged.lanes, cpu_op);
+    ctx.progress.check(&facts.path)?;
     let rank = name_source(&root, &merged, &facts.path, ctx);
     merged
         .lanes
         .finish(ctx.builder, &root.header.devices(), rank);
-    notices(&root, &merged, operations, unlinked, facts, ctx);
+    ends(&root, &merged, open, facts, ctx.report);
+    notices(&root, &merged, operations, unlinked, ctx);
     merged.tally.report(ctx.report, Some(source));
     let report = file_report(&root, &merged, operations, facts, source);
     ctx.report.files.push(report);
@@ -189,26 +189,44 @@ fn name_source(root: &Root, merged: &Merged, path: &Path, ctx: &mut Context<'_>)
     rank
 }
 
-fn notices(
-    root: &Root,
-    merged: &Merged,
-    operations: u64,
-    unlinked: u64,
-    facts: &Facts,
-    ctx: &mut Context<'_>,
-) {
+/// What is said about a file that ends early, or goes on behind its end.
+fn ends(root: &Root, merged: &Merged, open: bool, facts: &Facts, report: &mut ImportReport) {
     let id = Some(merged.source);
-    let report = &mut *ctx.report;
+    let events = |n: u64| {
+        let noun = if n == 1 { "event" } else { "events" };
+        format!("{} {noun}", format_count(n))
+    };
+    let shown = events(merged.events);
     if let Some(damage) = &facts.damage {
         let place = Place::Byte(damage.offset);
-        report.note(
-            NoticeKind::Damaged,
-            "damaged_stream",
-            id,
-            Some(place),
-            || format!("The file cannot be read to its end: {}.", damage.text),
+        let text = format!(
+            "The file cannot be read to its end ({}). Showing the {shown} before {place}.",
+            damage.text
         );
+        report.note_whole(NoticeKind::Damaged, "damaged_stream", id, 1, &[place], text);
+    } else if open {
+        let place = Place::Byte(facts.inflated_bytes);
+        let text = format!("The file ends early. Showing the {shown} before {place}.");
+        report.note_whole(NoticeKind::Damaged, "not_closed", id, 1, &[place], text);
     }
+    if let Some(unread) = root.unread {
+        let place = Place::Byte(unread.from);
+        let what = match unread.events {
+            0 => String::new(),
+            n => format!(" with about {}", events(n)),
+        };
+        let text = format!(
+            "The event list is closed before the file ends: {} bytes{what} from {place} on were not read.",
+            format_count(unread.bytes)
+        );
+        let code = "text_after_end";
+        report.note_whole(NoticeKind::Skipped, code, id, 1, &[place], text);
+    }
+}
+
+fn notices(root: &Root, merged: &Merged, operations: u64, unlinked: u64, ctx: &mut Context<'_>) {
+    let id = Some(merged.source);
+    let report = &mut *ctx.report;
     let trace = ctx.builder.so_far();
     let mine = |lane: &crate::model::Lane| lane.source == merged.source;
     let drawn = trace.lanes().iter().any(mine)
@@ -233,7 +251,7 @@ fn notices(
     report.note_many(NoticeKind::Info, "gpu_without_launch", id, unlinked, &[], || {
         format!(
             "GPU operations without a launch call in the file, of {} in all; they stay without a link.",
-            crate::time::format_count(operations)
+            format_count(operations)
         )
     });
 }

@@ -60,6 +60,19 @@ pub(super) struct Root {
     pub tally: Tally,
     /// An event list was found.
     pub has_list: bool,
+    /// What stands behind the end of the trace.
+    pub unread: Option<Unread>,
+}
+
+/// Text that is not read, since the trace ended before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Unread {
+    /// Where it begins in the stream.
+    pub from: u64,
+    /// Its length.
+    pub bytes: u64,
+    /// How many events it seems to hold: how often it says `"ph"`.
+    pub events: u64,
 }
 
 /// What [`Root::feed`] came to.
@@ -92,16 +105,7 @@ impl Root {
                     }
                 },
                 At::Lost => return self.find_list(w),
-                At::End => {
-                    pos = skip_ws(w, pos);
-                    if pos < w.len() {
-                        if self.tally.count(Odd::AfterEnd) == 0 {
-                            self.tally.add(Odd::AfterEnd, at + pos as u64);
-                        }
-                        pos = w.len();
-                    }
-                    return Step::Wait(pos);
-                }
+                At::End => return Step::Wait(self.pass_over(w, at, pos, last)),
             };
             match step {
                 Ok(Step::Wait(next)) => pos = next,
@@ -110,13 +114,32 @@ impl Root {
                 Err(Fail::Broken(defect)) => {
                     self.tally.add(Odd::Root, at + defect as u64);
                     self.at = if self.has_list { At::End } else { At::Lost };
-                    if self.has_list {
-                        return Step::Wait(w.len());
-                    }
                     pos = defect;
                 }
             }
         }
+    }
+
+    /// Counts what stands behind the end, and returns the place up to which it was counted.
+    fn pass_over(&mut self, w: &[u8], at: u64, pos: usize, last: bool) -> usize {
+        const KEY: &[u8] = b"\"ph\"";
+        let pos = match self.unread {
+            Some(_) => pos,
+            None => skip_ws(w, pos),
+        };
+        // A key may lie across two windows: it is counted where it begins.
+        let kept = if last { 0 } else { KEY.len() - 1 };
+        let end = w.len().saturating_sub(kept).max(pos);
+        if pos < w.len() {
+            let unread = self.unread.get_or_insert(Unread {
+                from: at + pos as u64,
+                bytes: 0,
+                events: 0,
+            });
+            unread.bytes += (end - pos) as u64;
+            unread.events += memchr::memmem::find_iter(&w[pos..], KEY).count() as u64;
+        }
+        end
     }
 
     /// True where nothing more is expected.

@@ -2,6 +2,7 @@
 
 use crate::import::report::{ImportReport, NoticeKind, Place};
 use crate::model::SourceId;
+use crate::time::format_count;
 
 /// A reason to count something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,12 +44,8 @@ pub(super) enum Odd {
     Value,
     /// A span at time 0 in a file that starts elsewhere.
     ZeroTime,
-    /// The list or the object is not closed.
-    Unclosed,
     /// The file does not begin with a bracket.
     NoHead,
-    /// Text between the bracket that closes the file and its end.
-    AfterEnd,
     /// The part of the file outside the event list is broken.
     Root,
     /// An end without a begin.
@@ -152,14 +149,38 @@ impl Tally {
                 .take(usize::try_from(count).unwrap_or(3))
                 .map(|&b| Place::Byte(b))
                 .collect();
-            report.note_many(*kind, code, source, count, &places, || (*text).to_owned());
+            match skipped(text, count, &places) {
+                Some(whole) => report.note_whole(*kind, code, source, count, &places, whole),
+                None => {
+                    report.note_many(*kind, code, source, count, &places, || (*text).to_owned())
+                }
+            }
         }
     }
 }
 
+/// `312 events had no duration and were skipped (first: byte 4,120).` of `event|events|had no duration`.
+fn skipped(parts: &str, count: u64, places: &[Place]) -> Option<String> {
+    let mut parts = parts.split('|');
+    let (one, many, what) = (parts.next()?, parts.next()?, parts.next()?);
+    let (noun, were) = if count == 1 {
+        (one, "was")
+    } else {
+        (many, "were")
+    };
+    let n = format_count(count);
+    Some(match places.first() {
+        Some(first) if count > 1 => {
+            format!("{n} {noun} {what} and {were} skipped (first: {first}).")
+        }
+        Some(first) => format!("{n} {noun} {what} and {were} skipped ({first})."),
+        None => format!("{n} {noun} {what} and {were} skipped."),
+    })
+}
+
 use NoticeKind::{Damaged, Guessed, Info, Repaired, Skipped};
 
-/// Kind, machine name and sentence of every reason, in the order of [`Odd`].
+/// Kind, machine name and sentence of every reason, in the order of [`Odd`]. For what was skipped: one, several, what.
 const REASON_TEXTS: [(Odd, NoticeKind, &str, &str); REASONS] = [
     (
         Odd::Comma,
@@ -219,73 +240,61 @@ const REASON_TEXTS: [(Odd, NoticeKind, &str, &str); REASONS] = [
         Odd::Broken,
         Skipped,
         "broken_event",
-        "Text in the event list is no event; reading went on at the next event.",
+        "stretch|stretches|of text in the event list could not be read as an event",
     ),
     (
         Odd::NotObject,
         Skipped,
         "not_an_object",
-        "Elements of the event list that are no objects were skipped.",
+        "element|elements|of the event list had another form than an object",
     ),
     (
         Odd::Ts,
         Skipped,
         "bad_ts",
-        "Events whose ts is missing, no number or out of range were skipped.",
+        "event|events|had no valid start (ts)",
     ),
     (
         Odd::Dur,
         Skipped,
         "bad_dur",
-        "X events whose dur is no number were skipped.",
+        "event|events|had a duration that is no number",
     ),
     (
         Odd::NoDur,
         Skipped,
         "x_without_dur",
-        "X events without dur were skipped.",
+        "event|events|had no duration",
     ),
     (
         Odd::NoPhase,
         Skipped,
         "no_phase",
-        "Events without ph were skipped.",
+        "event|events|had no phase (ph)",
     ),
     (
         Odd::UnknownPhase,
         Skipped,
         "unknown_phase",
-        "Events of an unknown phase were skipped.",
+        "event|events|had an unknown phase",
     ),
     (
         Odd::Value,
         Skipped,
         "bad_counter_value",
-        "Counter values that are no numbers were skipped.",
+        "counter value|counter values|had another form than a number",
     ),
     (
         Odd::ZeroTime,
         Skipped,
         "zero_time",
-        "Spans at time 0 were left out, because everything else in the file lies far from 0.",
-    ),
-    (
-        Odd::Unclosed,
-        Damaged,
-        "not_closed",
-        "The file ends before its event list is closed.",
+        "span|spans|lay at time 0, far from everything else in the file,",
     ),
     (
         Odd::NoHead,
         Damaged,
         "no_head",
         "The file begins in the middle of a trace; what is before its first whole event is lost.",
-    ),
-    (
-        Odd::AfterEnd,
-        Skipped,
-        "text_after_end",
-        "Text after the end of the trace was ignored.",
     ),
     (
         Odd::Root,
@@ -297,7 +306,7 @@ const REASON_TEXTS: [(Odd, NoticeKind, &str, &str); REASONS] = [
         Odd::EndWithoutBegin,
         Skipped,
         "e_without_b",
-        "End events without a begin event were skipped.",
+        "end event|end events|had no begin event",
     ),
     (
         Odd::BeginWithoutEnd,
@@ -371,5 +380,7 @@ mod tests {
             [Place::Byte(10), Place::Byte(20), Place::Byte(30)]
         );
         assert_eq!(report.notices[0].code, "bad_ts");
+        let text = "5 events had no valid start (ts) and were skipped (first: byte 10).";
+        assert_eq!(report.notices[0].to_string(), format!("skipped: {text}"));
     }
 }

@@ -1,19 +1,25 @@
 //! Hashes to names over a whole run: forked workers use hashes that only their parent's file declares.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::meta::Texts;
 use super::run::FileInfo;
+use crate::import::Progress;
 use crate::model::{SourceId, TraceBuilder};
 
 type Table = BTreeMap<String, Texts>;
 
+/// Of all files together: a run has many files that declare the same.
+type All = FxHashMap<String, Texts>;
+
 /// The tables of a run.
 #[derive(Default)]
 pub(super) struct Hashes {
-    files: Table,
-    hosts: Table,
-    strings: Table,
+    files: All,
+    hosts: All,
+    strings: All,
 }
 
 /// What is known of the file hashes that one file uses.
@@ -30,10 +36,10 @@ pub(super) struct Resolved {
 }
 
 impl Hashes {
-    /// Collects what all files declare.
-    pub fn of(files: &[FileInfo]) -> Self {
+    /// Collects what all files declare; a cancel ends it early.
+    pub fn of(files: &[FileInfo], progress: &Progress) -> Self {
         let mut all = Self::default();
-        for file in files {
+        for file in files.iter().take_while(|_| !progress.is_cancelled()) {
             merge(&mut all.files, &file.meta.files);
             merge(&mut all.hosts, &file.meta.hosts);
             merge(&mut all.strings, &file.meta.strings);
@@ -58,22 +64,38 @@ impl Hashes {
 
     /// Counts the file hashes of one file.
     pub fn resolved(&self, file: &FileInfo) -> Resolved {
-        let used: BTreeSet<&str> = file
+        let used: FxHashSet<&str> = file
             .data
             .chunks
             .iter()
             .flat_map(|c| c.file_hashes.iter().map(|(_, text)| text))
             .collect();
-        let count = |table: &Table| used.iter().filter(|h| !table.contains_key(**h)).count() as u64;
+        let missing =
+            |known: &dyn Fn(&str) -> bool| used.iter().filter(|h| !known(h)).count() as u64;
         Resolved {
             named: file.meta.files.len() as u64,
             used: used.len() as u64,
-            not_in_file: count(&file.meta.files),
-            not_in_run: count(&self.files),
+            not_in_file: missing(&|hash| file.meta.files.contains_key(hash)),
+            not_in_run: missing(&|hash| self.files.contains_key(hash)),
         }
     }
 
-    /// Hands the names to the model: args are shown with them. What the whole run agrees on is stored once.
+    /// Hands the names to the model, as the whole run has them: args are shown with them. A cancel ends it
+    /// early.
+    pub fn declare_all(&self, builder: &mut TraceBuilder, progress: &Progress) {
+        for table in [&self.files, &self.hosts, &self.strings] {
+            let mut sorted: Vec<_> = table.iter().collect();
+            sorted.sort_unstable_by_key(|(hash, _)| *hash);
+            for (hash, texts) in sorted {
+                if progress.is_cancelled() {
+                    return;
+                }
+                builder.add_alias(None, hash, &texts.join());
+            }
+        }
+    }
+
+    /// Hands on where one file differs from the run.
     pub fn declare(&self, file: &FileInfo, source: SourceId, builder: &mut TraceBuilder) {
         let own = &file.meta;
         for (mine, run) in [
@@ -82,9 +104,7 @@ impl Hashes {
             (&own.strings, &self.strings),
         ] {
             for (hash, texts) in mine {
-                let all = run.get(hash).unwrap_or(texts);
-                builder.add_alias(None, hash, &all.join());
-                if all != texts {
+                if run.get(hash) != Some(texts) {
                     builder.add_alias(Some(source), hash, &texts.join());
                 }
             }
@@ -101,18 +121,19 @@ impl Hashes {
     }
 }
 
-fn merge(all: &mut Table, more: &Table) {
+fn merge(all: &mut All, more: &Table) {
     for (hash, names) in more {
         match all.get_mut(hash) {
-            Some(known) => known.absorb(names.clone()),
             None => {
                 all.insert(hash.clone(), names.clone());
             }
+            Some(known) if known == names => {}
+            Some(known) => known.absorb(names.clone()),
         }
     }
 }
 
 /// The file's own declaration goes before the run's.
-fn look_up(own: &Table, run: &Table, hash: &str) -> Option<String> {
+fn look_up(own: &Table, run: &All, hash: &str) -> Option<String> {
     own.get(hash).or_else(|| run.get(hash)).map(Texts::join)
 }

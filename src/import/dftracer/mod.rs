@@ -40,7 +40,9 @@ pub(super) fn import(inputs: Vec<Input>, ctx: &mut Context<'_>) -> Result<(), Lo
     let mut files = Vec::with_capacity(read.len());
     let mut refused: Option<LoadError> = None;
     for data in read {
-        let info = run::FileInfo::new(data?);
+        let data = data?;
+        progress.check(&data.path)?;
+        let info = run::FileInfo::new(data);
         if info.sum(|c| c.kinds.total()) > 0 {
             files.push(info);
             continue;

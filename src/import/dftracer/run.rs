@@ -88,10 +88,12 @@ fn rank_of(meta: &Meta) -> Option<u32> {
 /// # Errors
 /// When there are more spans than can be numbered.
 pub(super) fn merge(files: &mut [FileInfo], ctx: &mut Context<'_>) -> Result<(), LoadError> {
-    let hashes = Hashes::of(files);
+    let hashes = Hashes::of(files, ctx.progress);
+    ctx.progress.check(&files[0].data.path)?;
     let roles = roles::of(files, &hashes);
     reserve(files, ctx)?;
     let ranks = worker_ranks(files);
+    hashes.declare_all(ctx.builder, ctx.progress);
     for (i, file) in files.iter_mut().enumerate() {
         ctx.progress.check(&file.data.path)?;
         let mut merge = Merge {

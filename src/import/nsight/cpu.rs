@@ -41,7 +41,7 @@ impl Importer<'_> {
         };
         let cat = self.builder.category("cuda_api", true);
         self.scan(&spec, |this, block| {
-            for row in &block.rows {
+            for row in block.rows() {
                 match row.get(5) {
                     None | Some(RUNTIME_CALL | DRIVER_CALL) => {}
                     Some(BACKTRACE) => {
@@ -91,7 +91,7 @@ impl Importer<'_> {
             };
             let cat = self.builder.category(cat, true);
             self.scan(&spec, |this, block| {
-                for row in &block.rows {
+                for row in block.rows() {
                     let Some(times) = this.times(table, row.rowid, row.get(0), row.get(1)) else {
                         continue;
                     };
@@ -118,7 +118,7 @@ impl Importer<'_> {
                 required: 2,
             };
             self.scan(&spec, |this, block| {
-                for row in &block.rows {
+                for row in block.rows() {
                     let Some(times) = this.times(table, row.rowid, row.get(0), row.get(1)) else {
                         continue;
                     };

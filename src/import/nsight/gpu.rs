@@ -45,7 +45,7 @@ impl Importer<'_> {
         let cat = self.builder.category("kernel", true);
         let mut fallback = FxHashMap::default();
         self.scan(&spec, |this, block| {
-            for row in &block.rows {
+            for row in block.rows() {
                 let known = row
                     .get(7)
                     .and_then(|id| this.strings.name(id, this.builder));
@@ -101,7 +101,7 @@ impl Importer<'_> {
         let cat = self.builder.category("memcpy", true);
         let mut names: FxHashMap<[Option<i64>; 3], NameId> = FxHashMap::default();
         self.scan(&spec, |this, block| {
-            for row in &block.rows {
+            for row in block.rows() {
                 let kind = row.get(8);
                 let key = [kind, row.get(9), row.get(10)];
                 let name = *names
@@ -135,7 +135,7 @@ impl Importer<'_> {
         };
         let cat = self.builder.category("memset", true);
         self.scan(&spec, |this, block| {
-            for row in &block.rows {
+            for row in block.rows() {
                 let name = match row.get(8).and_then(memory_kind) {
                     Some(kind) => this.builder.intern(&format!("Memset ({kind})")),
                     None => this.builder.intern("Memset"),
@@ -162,7 +162,7 @@ impl Importer<'_> {
         };
         let cat = self.builder.category("graph", true);
         self.scan(&spec, |this, block| {
-            for row in &block.rows {
+            for row in block.rows() {
                 if row.get(START) == Some(0) && row.get(END) == Some(0) {
                     this.tally.row(Reason::NoTime, GRAPH_TRACE, row.rowid);
                     continue;

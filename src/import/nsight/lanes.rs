@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::model::{
     Device, DeviceId, Lane, LaneId, LaneKind, Process, ProcessId, SourceId, Stream, StreamId,
@@ -64,9 +64,12 @@ enum ThreadUse {
 pub(super) struct Lanes {
     source: SourceId,
     processes: FxHashMap<Option<i64>, ProcessId>,
+    pids: FxHashSet<i64>,
     threads: FxHashMap<(Option<i64>, ThreadUse), LaneId>,
     streams: FxHashMap<StreamKey, StreamLanes>,
     devices: BTreeMap<i64, DeviceId>,
+    /// (process, context, stream or none for any) → the device that operations name; none where they name several.
+    contexts: FxHashMap<(Option<i64>, i64, Option<i64>), Option<i64>>,
     /// (pid, number in the process) → number of the physical GPU.
     physical: FxHashMap<(i64, i64), i64>,
     last_thread: Option<(Option<i64>, LaneId)>,
@@ -79,9 +82,11 @@ impl Lanes {
         Self {
             source,
             processes: FxHashMap::default(),
+            pids: FxHashSet::default(),
             threads: FxHashMap::default(),
             streams: FxHashMap::default(),
             devices: BTreeMap::new(),
+            contexts: FxHashMap::default(),
             physical,
             last_thread: None,
             last_ops: None,
@@ -152,12 +157,11 @@ impl Lanes {
             None => "?".to_owned(),
             Some(g) => {
                 let plain = pid(g).to_string();
-                let mut taken = self.processes.keys().flatten().map(|&other| pid(other));
                 // Processes of two machines or containers may have the same number.
-                if taken.any(|other| other == pid(g)) {
-                    format!("{plain}@{}", (g >> 48) & 0xFFFF)
-                } else {
+                if self.pids.insert(pid(g)) {
                     plain
+                } else {
+                    format!("{plain}@{}", (g >> 48) & 0xFFFF)
                 }
             }
         };
@@ -248,10 +252,41 @@ impl Lanes {
             if let Some(entry) = self.streams.get_mut(&key) {
                 entry.ops = Some(id);
             }
+            self.learn(key);
             id
         });
         self.last_ops = Some((key, lane));
         lane
+    }
+
+    /// Remembers on which device a context and its stream work.
+    fn learn(&mut self, key: StreamKey) {
+        let (Some(device), Some(context)) = (key.device, key.context) else {
+            return;
+        };
+        for stream in [key.stream, None] {
+            let known = self.contexts.entry((key.process, context, stream));
+            let known = known.or_insert(Some(device));
+            *known = known.filter(|&d| d == device);
+        }
+    }
+
+    /// The stream with the device of its operations, or of those of its context: some versions write device 0 into rows
+    /// of synchronisations and events, whatever the GPU.
+    pub fn placed(&self, key: StreamKey) -> StreamKey {
+        let Some(context) = key.context else {
+            return key;
+        };
+        let mut known = [key.stream, None]
+            .into_iter()
+            .filter_map(|stream| self.contexts.get(&(key.process, context, stream)));
+        match known.next() {
+            Some(&Some(device)) => StreamKey {
+                device: Some(device),
+                ..key
+            },
+            _ => key,
+        }
     }
 
     /// The lane of a stream's synchronisations.

@@ -4,7 +4,9 @@
 //! recorded". Each table is read once, front to back; launches are joined to GPU work in memory. Knows nothing of
 //! layers or of what a wait is.
 
+mod block;
 mod calls;
+mod collect;
 mod cpu;
 mod gpu;
 mod info;
@@ -276,7 +278,7 @@ impl<'a> Importer<'a> {
         };
         let reader = self.reader;
         let result = reader.scan(spec, &plan, |block| {
-            if self.builder.span_count() + block.rows.len() > u32::MAX as usize {
+            if self.builder.span_count() + block.rows().len() > u32::MAX as usize {
                 return Err(self.too_large());
             }
             self.count(table, block, times);
@@ -305,10 +307,10 @@ impl<'a> Importer<'a> {
     }
 
     fn count<const N: usize>(&mut self, table: &'static str, block: &Block<N>, times: u16) {
-        let n = block.rows.len() as u64;
+        let n = block.rows().len() as u64;
         *self.read_rows.entry(table).or_default() += n;
         self.reader.progress.add_events(n);
-        for &(rowid, columns) in &block.junk {
+        for &(rowid, columns) in block.junk() {
             if columns & !times != 0 {
                 self.tally.row(Reason::BadValue, table, rowid);
             }

@@ -145,7 +145,7 @@ impl Importer<'_> {
             // A table that cannot be counted is not worth a word: nothing of it is used.
             let reader = self.reader;
             let result = reader.scan::<0>(&spec, &plan, |block| {
-                *counts.entry(table).or_default() += block.rows.len() as u64;
+                *counts.entry(table).or_default() += block.rows().len() as u64;
                 Ok(())
             });
             drop(result);

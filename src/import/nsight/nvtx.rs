@@ -57,7 +57,7 @@ impl Importer<'_> {
             cross: self.builder.category("nvtx.cross", true),
         };
         self.scan(&spec, |this, block| {
-            for (i, row) in block.rows.iter().enumerate() {
+            for (i, row) in block.rows().iter().enumerate() {
                 match row.get(KIND) {
                     Some(PUSH_POP | START_END) => this.range(&cats, block, i, row),
                     Some(kind) if IMPORTED.contains(&kind) => this.range(&cats, block, i, row),

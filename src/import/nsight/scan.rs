@@ -4,16 +4,22 @@
 //! allows it) is none and noted. Behind a damaged page reading goes on, so that one bad page costs one page. Row
 //! numbers have to ascend, which also bounds the work on a damaged tree whose pages point at each other.
 
+use std::sync::PoisonError;
 use std::sync::mpsc::{SyncSender, sync_channel};
 
 use rusqlite::types::ValueRef;
-use rusqlite::{ErrorCode, Statement};
+use rusqlite::{Connection, ErrorCode, Statement};
 
+pub(super) use super::block::{Block, Row};
+use super::collect::{self, Ended, Place, Shared};
 use super::open::{Database, code, is_damage, quoted};
 use crate::import::{LoadError, Progress};
 
-/// Row numbers per range, and rows per block: a block of the widest table fits into a core's cache.
-const RANGE_ROWS: i128 = 16_384;
+/// Row numbers per range, and rows per block: a block of the widest table fits into a core's cache. Fuzzers work on
+/// small inputs, which have to be divided as well.
+const RANGE_ROWS: i128 = if cfg!(fuzzing) { 3 } else { 16_384 };
+/// See [`RANGE_ROWS`].
+const BLOCK_ROWS: usize = RANGE_ROWS as usize;
 /// Ranges per table at most: each costs one descent of the tree, also where rows are sparse.
 const MAX_RANGES: i128 = 65_536;
 /// A block ends early once it holds this much text.
@@ -33,75 +39,6 @@ pub(super) struct Spec<const N: usize> {
     pub text: Option<&'static str>,
     /// How many of the first columns a table must have to be of use.
     pub required: usize,
-}
-
-/// One row: its number and the integers.
-#[derive(Clone, Copy)]
-pub(super) struct Row<const N: usize> {
-    /// Row number.
-    pub rowid: i64,
-    /// A bit per column without an integer, and per column that holds something else instead.
-    none: u16,
-    junk: u16,
-    values: [i64; N],
-}
-
-impl<const N: usize> Row<N> {
-    /// The integer of a column, by its place in [`Spec::columns`].
-    pub fn get(&self, column: usize) -> Option<i64> {
-        (self.none & (1 << column) == 0).then(|| self.values[column])
-    }
-
-    /// True when a column holds a value that is no integer.
-    pub fn is_junk(&self, column: usize) -> bool {
-        self.junk & (1 << column) != 0
-    }
-}
-
-/// Rows in order.
-pub(super) struct Block<const N: usize> {
-    /// The rows.
-    pub rows: Vec<Row<N>>,
-    /// Where each row's text is in `bytes`; empty where no text was asked for.
-    texts: Vec<Option<(usize, usize)>>,
-    bytes: Vec<u8>,
-    /// (row number, columns) of values that are no integers; a bit per column.
-    pub junk: Vec<(i64, u16)>,
-    /// Row numbers behind which the file is damaged.
-    pub damage: Vec<i64>,
-    /// Share of the table that this block completes, in row numbers.
-    pub done: u64,
-    last: bool,
-}
-
-impl<const N: usize> Block<N> {
-    fn new() -> Self {
-        Self {
-            rows: Vec::new(),
-            texts: Vec::new(),
-            bytes: Vec::new(),
-            junk: Vec::new(),
-            damage: Vec::new(),
-            done: 0,
-            last: false,
-        }
-    }
-
-    fn clear(&mut self) {
-        self.rows.clear();
-        self.texts.clear();
-        self.bytes.clear();
-        self.junk.clear();
-        self.damage.clear();
-        self.done = 0;
-        self.last = false;
-    }
-
-    /// The text of the row at `index`; bytes, since files hold texts that are not UTF-8.
-    pub fn text(&self, index: usize) -> Option<&[u8]> {
-        let (start, end) = (*self.texts.get(index)?)?;
-        Some(&self.bytes[start..end])
-    }
 }
 
 /// Ranges of row numbers of a table, `[from, to]`.
@@ -228,16 +165,13 @@ impl Reader<'_> {
         if plan.is_empty() {
             return Ok(());
         }
-        let sql = select(self.db, spec);
+        let sql = &select(self.db, spec);
         if self.threads > 1 && plan.ranges.len() >= MIN_PARALLEL_RANGES {
-            return self.scan_parallel(spec, plan, &sql, sink);
+            return self.scan_parallel(spec, plan, sql, sink);
         }
         let mut block = Block::new();
-        let mut cursor = Cursor {
-            statement: self.db.conn.prepare(&sql)?,
-            has_text: spec.text.is_some(),
-            progress: self.progress,
-        };
+        let has_text = spec.text.is_some();
+        let mut cursor = Cursor::new(&self.db.conn, sql, has_text, self.progress)?;
         for &range in &plan.ranges {
             let mut stopped = None;
             cursor.read(range, &mut block, |block| match sink(block) {
@@ -285,15 +219,8 @@ impl Reader<'_> {
                     .name("stallscope-sqlite".to_owned())
                     .spawn_scoped(scope, move || {
                         let spare = || spare.try_recv().unwrap_or_else(|_none| Block::new());
-                        match conn.prepare(sql) {
-                            Ok(statement) => {
-                                let cursor = Cursor {
-                                    statement,
-                                    has_text,
-                                    progress,
-                                };
-                                work(cursor, ranges, &to_consumer, spare);
-                            }
+                        match Cursor::new(&conn, sql, has_text, progress) {
+                            Ok(cursor) => work(cursor, ranges, &to_consumer, spare),
                             Err(error) => {
                                 // A closed queue means that nobody waits for the reason either.
                                 let _ = to_consumer.send(Err(error));
@@ -328,7 +255,7 @@ impl Reader<'_> {
 }
 
 fn work<const N: usize>(
-    mut cursor: Cursor<'_>,
+    mut cursor: Cursor<'_, N>,
     ranges: impl Iterator<Item = (i64, i64)>,
     to_consumer: &SyncSender<rusqlite::Result<Block<N>>>,
     spare: impl Fn() -> Block<N>,
@@ -353,28 +280,34 @@ fn work<const N: usize>(
     }
 }
 
-/// `SELECT rowid, …` with none for columns that the file lacks.
+/// `SELECT rowid, …` with none for columns that the file lacks; without a text, through the aggregate.
 fn select<const N: usize>(db: &Database, spec: &Spec<N>) -> String {
     let rowid = db.rowid_name(spec.table).unwrap_or("rowid");
-    let mut sql = format!("SELECT {rowid}");
+    let mut list = rowid.to_owned();
     for column in spec.columns.iter().copied().chain(spec.text) {
+        list.push(',');
         if db.has_column(spec.table, column) {
-            sql.push(',');
-            sql.push_str(&quoted(column));
+            list.push_str(&quoted(column));
         } else {
-            sql.push_str(",NULL");
+            list.push_str("NULL");
         }
     }
     let table = quoted(spec.table);
-    sql.push_str(&format!(
-        " FROM {table} WHERE {rowid} BETWEEN ?1 AND ?2 ORDER BY {rowid}"
-    ));
-    sql
+    let range = format!("{rowid} BETWEEN ?1 AND ?2");
+    match spec.text {
+        Some(_) => format!("SELECT {list} FROM {table} WHERE {range} ORDER BY {rowid}"),
+        // Not by another index, whose order is another one.
+        None => format!(
+            "SELECT {}({list}) FROM {table} NOT INDEXED WHERE {range}",
+            collect::NAME
+        ),
+    }
 }
 
-struct Cursor<'a> {
+struct Cursor<'a, const N: usize> {
     statement: Statement<'a>,
-    has_text: bool,
+    /// Where the aggregate leaves its rows; none where there is a text.
+    place: Option<Place<N>>,
     progress: &'a Progress,
 }
 
@@ -388,10 +321,27 @@ enum Run {
     Damaged,
 }
 
-impl Cursor<'_> {
+impl<'a, const N: usize> Cursor<'a, N> {
+    fn new(
+        conn: &'a Connection,
+        sql: &str,
+        has_text: bool,
+        progress: &'a Progress,
+    ) -> rusqlite::Result<Self> {
+        let place = match has_text {
+            true => None,
+            false => Some(collect::declare(conn)?),
+        };
+        Ok(Self {
+            statement: conn.prepare(sql)?,
+            place,
+            progress,
+        })
+    }
+
     /// Reads a range, handing over full blocks and, at the end, the rest (marked as the last one). `emit` leaves an
     /// empty block and says whether more is wanted.
-    fn read<const N: usize>(
+    fn read(
         &mut self,
         (from, to): (i64, i64),
         block: &mut Block<N>,
@@ -401,7 +351,19 @@ impl Cursor<'_> {
         let mut next = from;
         let mut skip = FIRST_SKIP;
         loop {
-            match self.run((next, to), &mut last, block, &mut emit)? {
+            let run = match &self.place {
+                Some(place) => collect_range(
+                    &mut self.statement,
+                    (next, to),
+                    place,
+                    &mut last,
+                    block,
+                    self.progress,
+                    &mut emit,
+                )?,
+                None => self.run((next, to), &mut last, block, &mut emit)?,
+            };
+            match run {
                 Run::Done => break,
                 Run::Stopped => return Ok(()),
                 Run::Damaged => {
@@ -423,14 +385,14 @@ impl Cursor<'_> {
         Ok(())
     }
 
-    fn run<const N: usize>(
+    fn run(
         &mut self,
         (from, to): (i64, i64),
         last: &mut Option<i64>,
         block: &mut Block<N>,
         emit: &mut impl FnMut(&mut Block<N>) -> bool,
     ) -> rusqlite::Result<Run> {
-        let (has_text, progress) = (self.has_text, self.progress);
+        let progress = self.progress;
         let mut rows = self.statement.query([from, to])?;
         loop {
             let row = match rows.next() {
@@ -449,67 +411,64 @@ impl Cursor<'_> {
                 return Ok(Run::Damaged);
             }
             *last = Some(rowid);
-            take(row, rowid, block, has_text)?;
-            if block.rows.len() as i128 >= RANGE_ROWS || block.bytes.len() >= BLOCK_TEXT {
+            block.take(row, rowid)?;
+            if block.rows().len() >= BLOCK_ROWS || block.text_bytes() >= BLOCK_TEXT {
                 if progress.is_cancelled() || !emit(block) {
                     return Ok(Run::Stopped);
                 }
-            } else if block.rows.len().is_multiple_of(2_048) && progress.is_cancelled() {
+            } else if block.rows().len().is_multiple_of(2_048) && progress.is_cancelled() {
                 return Ok(Run::Stopped);
             }
         }
     }
 }
 
-fn take<const N: usize>(
-    row: &rusqlite::Row<'_>,
-    rowid: i64,
+/// Runs a statement over the aggregate.
+fn collect_range<const N: usize>(
+    statement: &mut Statement<'_>,
+    (from, to): (i64, i64),
+    place: &Place<N>,
+    last: &mut Option<i64>,
     block: &mut Block<N>,
-    has_text: bool,
-) -> rusqlite::Result<()> {
-    const { assert!(N <= 16, "a bit per column in 16 bits") };
-    let mut out = Row {
-        rowid,
-        none: 0,
-        junk: 0,
-        values: [0; N],
-    };
-    for i in 0..N {
-        match row.get_ref(i + 1)? {
-            ValueRef::Integer(value) => out.values[i] = value,
-            ValueRef::Null => out.none |= 1 << i,
-            ValueRef::Real(_) | ValueRef::Text(_) | ValueRef::Blob(_) => {
-                out.none |= 1 << i;
-                out.junk |= 1 << i;
+    progress: &Progress,
+    emit: &mut impl FnMut(&mut Block<N>) -> bool,
+) -> rusqlite::Result<Run> {
+    let mut next = from;
+    loop {
+        if progress.is_cancelled() {
+            return Ok(Run::Stopped);
+        }
+        let lock = || place.lock().unwrap_or_else(PoisonError::into_inner);
+        *lock() = Shared {
+            rows: block.take_rows(),
+            from: next,
+            last: *last,
+            room: BLOCK_ROWS,
+            ended: None,
+        };
+        let result = statement.query_row([next, to], |_| Ok(()));
+        let shared = std::mem::take(&mut *lock());
+        block.set_rows(shared.rows);
+        *last = shared.last;
+        match (shared.ended, result) {
+            (Some(Ended::Disorder), _) => return Ok(Run::Damaged),
+            (Some(Ended::Full), _) => {
+                if !emit(block) {
+                    return Ok(Run::Stopped);
+                }
+                match last.and_then(|l| l.checked_add(1)) {
+                    Some(after) => next = after,
+                    None => return Ok(Run::Done),
+                }
             }
+            (None, Ok(())) => return Ok(Run::Done),
+            (None, Err(e)) if is_damage(&e) => return Ok(Run::Damaged),
+            (None, Err(e)) if code(&e) == Some(ErrorCode::OperationInterrupted) => {
+                return Ok(Run::Stopped);
+            }
+            (None, Err(e)) => return Err(e),
         }
     }
-    if out.junk != 0 {
-        block.junk.push((rowid, out.junk));
-    }
-    if has_text {
-        let start = block.bytes.len();
-        let found = match row.get_ref(N + 1)? {
-            ValueRef::Text(text) | ValueRef::Blob(text) => {
-                block.bytes.extend_from_slice(text);
-                true
-            }
-            ValueRef::Integer(n) => {
-                block.bytes.extend_from_slice(n.to_string().as_bytes());
-                true
-            }
-            ValueRef::Real(x) => {
-                block.bytes.extend_from_slice(x.to_string().as_bytes());
-                true
-            }
-            ValueRef::Null => false,
-        };
-        block
-            .texts
-            .push(found.then_some((start, block.bytes.len())));
-    }
-    block.rows.push(out);
-    Ok(())
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ struct Entry {
 impl Strings {
     /// Takes rows in.
     pub fn push(&mut self, block: &Block<1>, tally: &mut Tally) {
-        for (i, row) in block.rows.iter().enumerate() {
+        for (i, row) in block.rows().iter().enumerate() {
             let (Some(id), Some(text)) = (row.get(0), block.text(i)) else {
                 continue;
             };

@@ -90,18 +90,21 @@ impl Importer<'_> {
         };
         let cat = self.builder.category("sync", true);
         self.scan(&spec, |this, block| {
-            for row in &block.rows {
+            for row in block.rows() {
                 let Some(times) = this.times(SYNC, row.rowid, row.get(0), row.get(1)) else {
                     continue;
                 };
                 let process = row.get(6).or_else(|| this.calls.only_process());
-                let key = StreamKey {
+                let key = this.lanes.placed(StreamKey {
                     process,
                     device: row.get(2),
                     context: row.get(3),
                     stream: row.get(4).filter(|&n| n != NO_NUMBER),
                     managed: false,
-                };
+                });
+                if key.device != row.get(2) {
+                    this.tally.row(Reason::SyncDevice, SYNC, row.rowid);
+                }
                 let call = this.calls.find(process, row.get(5));
                 if let Some(call) = call {
                     let name = this.builder.so_far().spans().names()[call.0 as usize];
@@ -157,8 +160,9 @@ impl Importer<'_> {
         }
     }
 
-    /// The GPU that a device-wide wait is for. Some versions write device 0 whatever the GPU: the only GPU that the
-    /// process used is the better answer then, and with several the answer is unknown.
+    /// The GPU that a device-wide wait is for. Some versions write device 0 whatever the GPU, also where no operation
+    /// tells the context's device: the only GPU that the process used is the better answer then, and with several the
+    /// answer is unknown.
     fn device_scope(&mut self, key: StreamKey) -> Option<SyncScope> {
         let stated = self.lanes.gpu_of(key.process, key.device);
         let stated = self.lanes.devices().get(&stated).copied();
@@ -193,19 +197,19 @@ impl Importer<'_> {
             required: 1,
         };
         self.scan(&spec, |this, block| {
-            for row in &block.rows {
+            for row in block.rows() {
                 let Some(process) = row.get(1) else { continue };
                 let Some(call) = this.calls.find(Some(process), row.get(0)) else {
                     continue;
                 };
                 let start = this.builder.so_far().spans().starts()[call.0 as usize];
-                let key = StreamKey {
+                let key = this.lanes.placed(StreamKey {
                     process: Some(process),
                     device: row.get(2),
                     context: row.get(3),
                     stream: row.get(4),
                     managed: false,
-                };
+                });
                 let number = |column: usize| row.get(column).filter(|&n| n != NO_NUMBER);
                 if let Some(event) = number(5) {
                     events.by_event.push(((process, event, start), key));

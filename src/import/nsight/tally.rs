@@ -50,6 +50,8 @@ pub(super) enum Reason {
     RepeatedCall,
     /// Synchronisations that name no stream.
     SyncWithoutStream,
+    /// Synchronisations that name another device than the operations of their context.
+    SyncDevice,
     /// Copies of a kind without a name.
     UnknownCopyKind,
     /// NVTX rows of a type that is not drawn.
@@ -77,6 +79,8 @@ impl Reason {
             | Self::FailedCall
             | Self::RepeatedCall
             | Self::SyncWithoutStream
+            // A context has one device, so that nothing is guessed.
+            | Self::SyncDevice
             | Self::UnknownCopyKind
             | Self::OtherNvtx => Info,
         }
@@ -104,6 +108,7 @@ impl Reason {
             Self::FailedCall => "failed_calls",
             Self::RepeatedCall => "repeated_call",
             Self::SyncWithoutStream => "sync_without_stream",
+            Self::SyncDevice => "sync_device",
             Self::UnknownCopyKind => "unknown_copy_kind",
             Self::OtherNvtx => "other_nvtx",
         }
@@ -138,6 +143,9 @@ impl Reason {
             }
             Self::SyncWithoutStream => {
                 "Synchronisations with no stream of their own are shown by their API call"
+            }
+            Self::SyncDevice => {
+                "Synchronisations name another device than the operations of their context; they are shown on the device of those"
             }
             Self::UnknownCopyKind => "Copies of an unknown kind",
             Self::OtherNvtx => "NVTX rows that are not ranges, marks or names were left out",

@@ -189,6 +189,53 @@ fn ends_and_heads_that_are_missing_are_said() {
 }
 
 #[test]
+fn what_is_shown_and_what_is_not_is_said_in_numbers() {
+    let said = |text: &str| {
+        let (_, report) = open(text);
+        let notices = report
+            .warnings()
+            .filter(|n| n.kind != NoticeKind::NotRecorded);
+        notices.map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let cut = format!("[{A},{B},{A}");
+    let expected = format!(
+        "damaged: The file ends early. Showing the 3 events before byte {}.",
+        cut.len()
+    );
+    assert_eq!(said(&cut), [expected]);
+    // A bracket in place of a comma closes the list.
+    let closed = format!("[{A}]{B},{B}]");
+    let expected = format!(
+        "skipped: The event list is closed before the file ends: {} bytes with about 2 events from byte {} on were not \
+         read.",
+        2 * B.len() + 2,
+        A.len() + 2,
+    );
+    assert_eq!(said(&closed), [expected.as_str()]);
+    let (t, report) = open(&format!(
+        "{{\"traceEvents\":[{A}]{B},{}]}}",
+        vec![B; 20_000].join(",\n")
+    ));
+    assert_eq!(names(&t), ["a"]);
+    assert!(
+        report
+            .notices
+            .iter()
+            .any(|n| n.text.contains("about 20,001 events")),
+        "{:?}",
+        report.notices
+    );
+    let without = r#"{"ph":"X","name":"x","ts":1}"#;
+    assert_eq!(
+        said(&format!("[{A},{without},{without}]")),
+        [format!(
+            "skipped: 2 events had no duration and were skipped (first: byte {}).",
+            A.len() + 2
+        )]
+    );
+}
+
+#[test]
 fn lists_in_the_list_are_read_too() {
     for text in [
         format!("[[{A}],[{B}]]"),

@@ -1,0 +1,10 @@
+#![no_main]
+//! See `support/entry.rs`.
+
+use libfuzzer_sys::fuzz_target;
+
+#[path = "../support/entry.rs"]
+#[allow(dead_code)]
+mod entry;
+
+fuzz_target!(|data: &[u8]| entry::rules(data));

@@ -1,0 +1,119 @@
+//! The fast way over a table: an SQL aggregate that takes the integers of each row inside SQLite, so that a whole range
+//! costs one step of the statement and no value is asked for twice.
+//!
+//! Knows SQLite, not what the columns mean.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rusqlite::functions::{Aggregate, Context, FunctionFlags};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Error};
+
+use super::block::{Row, Rows, Taken};
+
+/// The name of the aggregate in SQL.
+pub(super) const NAME: &str = "stallscope_take";
+
+/// Why the aggregate ended a statement itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// There is no room for more rows.
+    Full,
+    /// Row numbers do not ascend: the tree is damaged.
+    Disorder,
+}
+
+/// What goes into a run of the statement and comes out of it.
+pub(super) struct Shared<const N: usize> {
+    /// The rows so far.
+    pub rows: Rows<N>,
+    /// Smallest row number that may come, and the last one that came.
+    pub from: i64,
+    /// See `from`.
+    pub last: Option<i64>,
+    /// Rows at which it ends.
+    pub room: usize,
+    /// Set where it ended the statement.
+    pub ended: Option<Ended>,
+}
+
+impl<const N: usize> Default for Shared<N> {
+    fn default() -> Self {
+        Self {
+            rows: Rows::default(),
+            from: i64::MIN,
+            last: None,
+            room: 0,
+            ended: None,
+        }
+    }
+}
+
+/// A place from which the aggregate takes its state when a statement begins, and to which it returns it at the end.
+pub(super) type Place<const N: usize> = Arc<Mutex<Shared<N>>>;
+
+/// Makes the aggregate known to a connection.
+pub(super) fn declare<const N: usize>(conn: &Connection) -> rusqlite::Result<Place<N>> {
+    let place = Place::<N>::default();
+    let arguments = i32::try_from(N + 1).unwrap_or(1);
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DIRECTONLY;
+    let collect = Collect(Arc::clone(&place));
+    conn.create_aggregate_function(NAME, arguments, flags, collect)?;
+    Ok(place)
+}
+
+struct Collect<const N: usize>(Place<N>);
+
+impl<const N: usize> Collect<N> {
+    fn swap(&self, with: &mut Shared<N>) {
+        let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::swap(&mut *place, with);
+    }
+}
+
+impl<const N: usize> Aggregate<Shared<N>, i64> for Collect<N> {
+    fn init(&self, _: &mut Context<'_>) -> rusqlite::Result<Shared<N>> {
+        let mut shared = Shared::default();
+        self.swap(&mut shared);
+        Ok(shared)
+    }
+
+    fn step(&self, row: &mut Context<'_>, shared: &mut Shared<N>) -> rusqlite::Result<()> {
+        let rowid = match row.get_raw(0) {
+            ValueRef::Integer(rowid)
+                if rowid >= shared.from && shared.last.is_none_or(|last| rowid > last) =>
+            {
+                rowid
+            }
+            _ => {
+                shared.ended = Some(Ended::Disorder);
+                return Err(Error::InvalidQuery);
+            }
+        };
+        if shared.rows.rows.len() >= shared.room {
+            shared.ended = Some(Ended::Full);
+            return Err(Error::InvalidQuery);
+        }
+        shared.last = Some(rowid);
+        let mut out = Row::new(rowid);
+        for i in 0..N {
+            out.set(
+                i,
+                match row.get_raw(i + 1) {
+                    ValueRef::Integer(value) => Taken::Integer(value),
+                    ValueRef::Null => Taken::Nothing,
+                    _ => Taken::Junk,
+                },
+            );
+        }
+        shared.rows.push(out);
+        Ok(())
+    }
+
+    fn finalize(&self, _: &mut Context<'_>, shared: Option<Shared<N>>) -> rusqlite::Result<i64> {
+        if let Some(mut shared) = shared {
+            self.swap(&mut shared);
+        }
+        Ok(0)
+    }
+}
