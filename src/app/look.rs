@@ -130,19 +130,7 @@ impl Look {
 
     /// Gives egui the styles of both themes, and signs (arrows, triangles) also in proportional text.
     pub fn install(ctx: &Context) {
-        let mut fonts = egui::FontDefinitions::default();
-        let mono = fonts
-            .families
-            .get(&FontFamily::Monospace)
-            .cloned()
-            .unwrap_or_default();
-        let proportional = fonts.families.entry(FontFamily::Proportional).or_default();
-        let missing: Vec<String> = mono
-            .into_iter()
-            .filter(|f| !proportional.contains(f))
-            .collect();
-        proportional.extend(missing);
-        ctx.set_fonts(fonts);
+        ctx.set_fonts(crate::paint::fonts());
         for (egui_theme, dark) in [(egui::Theme::Dark, true), (egui::Theme::Light, false)] {
             ctx.set_style_of(egui_theme, Self::new(dark).style());
         }

@@ -10,6 +10,7 @@ use egui::{Align2, Color32, FontId, Rect, Sense, Stroke, Ui, WidgetInfo, pos2, v
 
 use super::natural::natural;
 use super::roving::Roving;
+use crate::paint;
 use crate::time::{Unit, format_count};
 
 /// Height of a row.
@@ -454,7 +455,8 @@ fn draw_text(ui: &Ui, cell: Rect, right: bool, text: &str, font: FontId, color: 
         job.wrap = egui::text::TextWrapping::truncate_at_width(room);
         ui.painter().layout_job(job)
     };
-    let mut galley = layout(text.to_owned());
+    let text = &paint::readable(text, ui.ctx(), &font);
+    let mut galley = layout(text.to_string());
     if galley.elided && !right {
         // Names of kernels and ops often differ at their ends only: the middle goes, not the end.
         let fit = galley

@@ -3,7 +3,7 @@
 use egui::{RichText, Ui};
 
 use super::{busy_ui, waker};
-use crate::analysis::{Analysis, Evidence, Issue, Severity, Verdict};
+use crate::analysis::{Analysis, Evidence, Issue, Missing, Severity, Verdict};
 use crate::app::action::{Action, Actions};
 use crate::app::document::Document;
 use crate::app::jobs::Latest;
@@ -56,6 +56,7 @@ pub fn verdict_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
             for (i, issue) in verdict.issues.iter().enumerate() {
                 issue_ui(ui, doc, issue, i == 0, &look, actions);
             }
+            left_out_ui(ui, doc, verdict, &look, actions);
             missing_ui(ui, doc, verdict, &look);
             if doc.scope.is_none() {
                 others_ui(ui, doc, &verdicts, verdict.rank, &look, actions);
@@ -72,17 +73,14 @@ fn judged_ui(ui: &mut Ui, doc: &Document, verdict: &Verdict, look: &Look, action
         } else {
             String::new()
         };
-        let mut text = format!(
-            "{rank}{} of {} steps judged",
-            verdict.steady_steps, verdict.steps
-        );
+        let mut text = format!("{rank}{}", verdict.judged);
         if verdict.partial_steps > 0 {
             text.push_str(&format!(
                 " · {} only partly in the window",
                 verdict.partial_steps
             ));
         }
-        if verdict.steady_steps < FEW_STEPS {
+        if (1..FEW_STEPS).contains(&verdict.steady_steps) {
             text.push_str(" · few steps: weak evidence");
         }
         ui.label(RichText::new(text).small().color(look.weak));
@@ -138,21 +136,50 @@ fn evidence_ui(
     look: &Look,
     actions: &mut Actions,
 ) {
+    let name = doc.trace.span_name(evidence.span);
+    let len = evidence.range.len();
+    // Of a wait that is hidden in part, what it costs is less than what it takes.
+    let text = if evidence.value < len {
+        format!("of {} · {name}", format_ns(len))
+    } else {
+        name.to_owned()
+    };
+    place_ui(ui, evidence, &text, look, actions);
+}
+
+/// A place to go to: what it costs, when, what it is.
+fn place_ui(ui: &mut Ui, place: &Evidence, text: &str, look: &Look, actions: &mut Actions) {
     ui.horizontal(|ui| {
-        let name = doc.trace.span_name(evidence.span);
-        let at = format_ns(evidence.range.start);
+        let at = format_ns(place.range.start);
         let show = ui
             .small_button("Show")
-            .accessible_name(format!("Show {name} at {at}"));
+            .accessible_name(format!("Show {text} at {at}"));
         if show.clicked() {
-            actions.push(Action::SelectSpan(Some(evidence.span)));
-            actions.push(Action::ShowRange(evidence.range));
+            actions.push(Action::SelectSpan(Some(place.span)));
+            actions.push(Action::ShowRange(place.range));
         }
-        let cost = format_ns(evidence.value);
-        let text = format!("{cost} at {at} · {name}");
+        let text = format!("{} at {at} · {text}", format_ns(place.value));
         let label = egui::Label::new(RichText::new(text).color(look.weak));
         ui.add(label.truncate());
     });
+}
+
+/// The longest wait of a step that was not judged, where it is longer than those that were.
+fn left_out_ui(ui: &mut Ui, doc: &Document, verdict: &Verdict, look: &Look, actions: &mut Actions) {
+    let longest = verdict
+        .left_out
+        .iter()
+        .filter_map(|l| Some((l.place?, l)))
+        .max_by_key(|(place, _)| place.range.len());
+    let issue = verdict.issues.first();
+    let shown = issue.and_then(|i| i.evidence.iter().map(|e| e.range.len()).max());
+    let Some((place, left)) = longest.filter(|(p, _)| p.range.len() > shown.unwrap_or(0)) else {
+        return;
+    };
+    ui.add_space(8.0);
+    ui.label(RichText::new("Longer, but not judged").strong());
+    let why = format!("wait in a {}", left.reason);
+    place_ui(ui, &place, &why, look, actions);
 }
 
 /// The other ranks in a line each.
@@ -190,16 +217,24 @@ fn others_ui(
 fn missing_ui(ui: &mut Ui, doc: &Document, verdict: &Verdict, look: &Look) {
     // What the verdict itself says is not said twice.
     let said: Vec<&str> = verdict.issues.iter().map(|i| i.text.why.as_str()).collect();
-    let text = |m: &crate::analysis::Missing| doc.analysis.missing_text(verdict.rank, *m);
-    let mut missing: Vec<String> = verdict.missing.iter().map(text).collect();
-    missing.retain(|text| !said.contains(&text.as_str()));
-    if missing.is_empty() {
-        return;
-    }
-    ui.add_space(10.0);
-    ui.label(RichText::new("Not recorded").strong());
-    for text in missing {
-        ui.label(RichText::new(text).color(look.weak));
+    // Workers that there are not are no gap in the record.
+    let alone = doc.analysis.loads_by_itself(verdict.rank);
+    let (notes, missing): (Vec<Missing>, Vec<Missing>) = verdict
+        .missing
+        .iter()
+        .partition(|&&m| alone && m == Missing::NoWorkers);
+    for (heading, kinds) in [("Note", notes), ("Not recorded", missing)] {
+        let text = |m: &Missing| doc.analysis.missing_text(verdict.rank, *m);
+        let mut texts: Vec<String> = kinds.iter().map(text).collect();
+        texts.retain(|text| !said.contains(&text.as_str()));
+        if texts.is_empty() {
+            continue;
+        }
+        ui.add_space(10.0);
+        ui.label(RichText::new(heading).strong());
+        for text in texts {
+            ui.label(RichText::new(text).color(look.weak));
+        }
     }
 }
 

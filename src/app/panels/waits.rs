@@ -139,7 +139,7 @@ fn table<'a>(analysis: &'a Analysis, rows: &'a [Row], current: Option<usize>) ->
 fn workers_text(analysis: &Analysis, wait: &Wait) -> String {
     let figures = analysis.workers(wait.rank, wait.range);
     if figures.rows.is_empty() {
-        return if loads_itself(analysis, wait) {
+        return if analysis.loads_by_itself(wait.rank) {
             "no workers: the loop loads by itself".to_owned()
         } else {
             "not recorded".to_owned()
@@ -151,14 +151,6 @@ fn workers_text(analysis: &Analysis, wait: &Wait) -> String {
         figures.rows.len(),
         format_ns(figures.load_sum)
     )
-}
-
-/// PyTorch's iterator without workers loads in the training loop's own thread.
-fn loads_itself(analysis: &Analysis, wait: &Wait) -> bool {
-    analysis
-        .trace()
-        .span_name(wait.span)
-        .contains("_SingleProcessDataLoaderIter")
 }
 
 /// Runs `use_it` with the table.
