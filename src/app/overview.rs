@@ -54,6 +54,9 @@ pub fn overview_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
             "Overview of the whole trace; drag to move the view",
         )
     });
+    if response.has_focus() {
+        super::table::ring(ui, strip);
+    }
     let map = overview_viewport(&doc.trace, strip.width());
     drag(ui, doc, &map, strip, &response, actions);
     ui.advance_cursor_after_rect(rect);

@@ -16,6 +16,9 @@ pub const HEIGHT: f32 = 34.0;
 /// Share of the trace from which exposed waits are shown as a warning.
 const ALARM: f64 = 0.01;
 
+/// Room for the number of hits, points.
+const STATUS: f32 = 110.0;
+
 /// Draws the line.
 pub fn toolbar_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
     let wide = ui.available_width() >= 1_240.0;
@@ -153,9 +156,22 @@ fn search_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions, wide: boo
     }
     response.on_hover_text(Command::Search.tooltip());
     let status = doc.search.status();
-    if !status.is_empty() {
+    if status.is_empty() && wide {
+        // What follows must not jump when there are hits.
+        ui.add_space(STATUS);
+    } else if !status.is_empty() {
         ui.add_space(4.0);
-        ui.label(RichText::new(status).small().color(state.look.weak));
+        let label = egui::Label::new(RichText::new(status).small().color(state.look.weak));
+        if wide {
+            let room = vec2(STATUS - 36.0, 20.0);
+            let left = Layout::left_to_right(Align::Center);
+            ui.allocate_ui_with_layout(room, left, |ui| {
+                ui.set_min_width(room.x);
+                ui.add(label.truncate());
+            });
+        } else {
+            ui.add(label);
+        }
         if ui
             .small_button("×")
             .accessible_name("Clear search")
@@ -212,22 +228,35 @@ fn waits_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions, wide: bool) {
     }
 }
 
+/// The file's name and what follows it, in the order in which they are read and reached.
 fn right_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions, wide: bool) {
-    ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-        command_button(ui, state, actions, Command::Help, "?");
-        command_button(ui, state, actions, Command::ToggleTheme, "◐");
-        let Some(doc) = &state.doc else {
-            return;
-        };
-        command_button(ui, state, actions, Command::ExportPng, "Export PNG…");
-        ui.add_space(6.0);
-        let events = format_count(doc.trace.counted_spans());
-        let text = if wide {
-            format!("{} · {events} spans", doc.name)
-        } else {
-            doc.name.clone()
-        };
-        let label = egui::Label::new(RichText::new(text).color(state.look.weak)).truncate();
-        ui.add(label).on_hover_text(doc.about());
+    let id = egui::Id::unique("toolbar buttons at the right");
+    // As wide as in the last frame.
+    let buttons: f32 = ui.data(|d| d.get_temp(id)).unwrap_or(0.0);
+    let room = vec2((ui.available_width() - buttons - 8.0).max(0.0), 24.0);
+    ui.allocate_ui_with_layout(room, Layout::right_to_left(Align::Center), |ui| {
+        ui.set_min_width(room.x);
+        if let Some(doc) = &state.doc {
+            let events = format_count(doc.trace.counted_spans());
+            let text = if wide {
+                format!("{} · {events} spans", doc.name)
+            } else {
+                doc.name.clone()
+            };
+            let label = egui::Label::new(RichText::new(text).color(state.look.weak)).truncate();
+            ui.add(label).on_hover_text(doc.about());
+        }
     });
+    ui.add_space(6.0);
+    let begin = ui.next_widget_position().x;
+    if state.doc.is_some() {
+        command_button(ui, state, actions, Command::ExportPng, "Export PNG…");
+    }
+    command_button(ui, state, actions, Command::ToggleTheme, "◐");
+    command_button(ui, state, actions, Command::Help, "?");
+    let now = ui.next_widget_position().x - begin;
+    if (now - buttons).abs() > 0.5 {
+        ui.data_mut(|d| d.insert_temp(id, now));
+        ui.ctx().request_repaint();
+    }
 }

@@ -146,7 +146,7 @@ pub fn recent_text(paths: &[PathBuf]) -> (String, String) {
     let name = name.to_string_lossy().into_owned();
     let name = match paths.len() {
         1 => name,
-        n => format!("{name} and {} more", n - 1),
+        n => format!("{n} files: {name}, …"),
     };
     let place = first
         .parent()

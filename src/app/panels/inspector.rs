@@ -159,7 +159,13 @@ fn facts(doc: &Document, span: SpanId) -> Vec<(&'static str, String)> {
     if let Some(w) = crate::app::canvas::wait_of(doc, span).filter(|_| is_wait) {
         out.push(("Wait", hover::parts_text(doc, &analysis.waits()[w])));
     }
-    out.push(("Lane", lane.name.clone()));
+    let place = doc.tree.lod().place(trace, span);
+    let title = place.map(|(leaf, _)| doc.tree.node(doc.tree.of_leaf(leaf)).title.clone());
+    let lane_name = match title {
+        Some(title) if title != lane.name => format!("{title} ({})", lane.name),
+        _ => lane.name.clone(),
+    };
+    out.push(("Lane", lane_name));
     out.push(("Category", trace.category(spans.cat(span)).name.clone()));
     if let Some(parent) = navigate::parent(trace, doc.tree.lod(), span) {
         out.push(("Parent", trace.span_name(parent).to_owned()));

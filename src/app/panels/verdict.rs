@@ -56,7 +56,7 @@ pub fn verdict_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
             for (i, issue) in verdict.issues.iter().enumerate() {
                 issue_ui(ui, doc, issue, i == 0, &look, actions);
             }
-            left_out_ui(ui, doc, verdict, &look, actions);
+            left_out_ui(ui, verdict, &look, actions);
             missing_ui(ui, doc, verdict, &look);
             if doc.scope.is_none() {
                 others_ui(ui, doc, &verdicts, verdict.rank, &look, actions);
@@ -165,7 +165,7 @@ fn place_ui(ui: &mut Ui, place: &Evidence, text: &str, look: &Look, actions: &mu
 }
 
 /// The longest wait of a step that was not judged, where it is longer than those that were.
-fn left_out_ui(ui: &mut Ui, doc: &Document, verdict: &Verdict, look: &Look, actions: &mut Actions) {
+fn left_out_ui(ui: &mut Ui, verdict: &Verdict, look: &Look, actions: &mut Actions) {
     let longest = verdict
         .left_out
         .iter()

@@ -15,6 +15,10 @@ use crate::view::Swatch;
 
 /// Most workers of the slider and the chart.
 const MAX_WORKERS: u32 = 32;
+/// Where the measured bar stands on the axis of workers.
+const MEASURED_AT: f64 = -2.0;
+/// From this difference between the model and the measured step on, its answers are called rough.
+const ROUGH: f64 = 0.1;
 /// Most cores of the slider.
 const MAX_CORES: u32 = 128;
 
@@ -150,12 +154,13 @@ fn answer_ui(ui: &mut Ui, rates: &Rates, question: Question, look: &Look) {
         "batches/s"
     };
     Grid::new("what-if answer")
-        .num_columns(4)
-        .spacing([18.0, 4.0])
+        .num_columns(5)
+        .spacing([16.0, 4.0])
         .striped(true)
         .show(ui, |ui| {
             let head = |ui: &mut Ui, t: String| ui.label(RichText::new(t).color(look.weak));
             head(ui, String::new());
+            head(ui, "measured".to_owned());
             head(
                 ui,
                 format!("{} (model)", counted(u64::from(rates.workers), "worker")),
@@ -163,23 +168,26 @@ fn answer_ui(ui: &mut Ui, rates: &Rates, question: Question, look: &Look) {
             head(ui, counted(u64::from(asked), "worker"));
             head(ui, "change".to_owned());
             ui.end_row();
-            let row = |ui: &mut Ui, name: &str, pick: &dyn Fn(&WhatIf) -> f64| {
+            let row = |ui: &mut Ui, name: &str, is: f64, pick: &dyn Fn(&WhatIf) -> f64| {
                 let (a, b) = (pick(&now), pick(&then));
                 ui.label(name);
+                ui.label(ns(is));
                 ui.label(ns(a));
                 ui.label(ns(b));
                 ui.label(change(a, b));
                 ui.end_row();
             };
-            row(ui, "Step", &|w| w.step);
-            row(ui, "Wait per step", &|w| w.wait);
-            row(ui, "Whole job", &|w| w.job);
+            row(ui, "Step", rates.pace.step, &|w| w.step);
+            row(ui, "Wait per step", rates.pace.wait, &|w| w.wait);
+            row(ui, "Whole job", rates.job.time as f64, &|w| w.job);
             let rate = |w: &WhatIf| {
                 w.rates
                     .loader
                     .map_or("–".to_owned(), |r| format!("{r:.1} {unit}"))
             };
             ui.label("Loader gives");
+            let is = rates.rates.loader;
+            ui.label(is.map_or("–".to_owned(), |r| format!("{r:.1} {unit}")));
             ui.label(rate(&now));
             ui.label(rate(&then));
             ui.end_row();
@@ -216,8 +224,18 @@ fn chart_ui(ui: &mut Ui, rates: &Rates, question: Question, look: &Look) {
     };
     let work = |w: &WhatIf| bar(w, w.step - w.wait, compute);
     let lost = |w: &WhatIf| bar(w, w.wait, wait);
-    let first = BarChart::new("without waiting", answers.iter().map(work).collect()).color(compute);
-    let second = BarChart::new("waiting", answers.iter().map(lost).collect())
+    let measured = |value: f64, fill: egui::Color32| {
+        Bar::new(MEASURED_AT, value / 1e6)
+            .width(1.2)
+            .fill(fill)
+            .stroke(egui::Stroke::NONE)
+    };
+    let mut works: Vec<Bar> = answers.iter().map(work).collect();
+    works.push(measured(rates.pace.step - rates.pace.wait, compute));
+    let mut losses: Vec<Bar> = answers.iter().map(lost).collect();
+    losses.push(measured(rates.pace.wait, wait));
+    let first = BarChart::new("without waiting", works).color(compute);
+    let second = BarChart::new("waiting", losses)
         .color(wait)
         .stack_on(&[&first]);
     let plot = Plot::new("what-if chart")
@@ -236,7 +254,11 @@ fn chart_ui(ui: &mut Ui, rates: &Rates, question: Question, look: &Look) {
             AxisHints::new_x()
                 .label("workers")
                 .label_spacing(8.0..=14.0)
-                .formatter(|mark, _| format!("{:.0}", mark.value)),
+                .formatter(|mark, _| match mark.value {
+                    x if (x - MEASURED_AT).abs() < 0.5 => "measured".to_owned(),
+                    x if x < 0.0 => String::new(),
+                    x => format!("{x:.0}"),
+                }),
         ])
         .custom_y_axes(vec![
             AxisHints::new_y()
@@ -263,6 +285,15 @@ fn notes_ui(ui: &mut Ui, doc: &Document, rates: &Rates, look: &Look) {
         ns(costs.handover)
     )];
     lines.extend(rates.keeps_up());
+    if let Some(off) = rates.off().filter(|o| o.abs() >= ROUGH) {
+        let off = off * 100.0;
+        lines.push(format!(
+            "The model misses the measured step by {off:+.1} %: take its answers as rough."
+        ));
+    }
+    if rates.load_from_waits {
+        lines.push("The loop loads by itself: its waits stand in for the loading.".to_owned());
+    }
     if !rates.handover_known {
         lines.push("The hand-over cost is unknown here (the loop does not wait, or no workers were recorded): a best case.".to_owned());
     }
