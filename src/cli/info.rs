@@ -390,11 +390,9 @@ fn notices_text(out: &mut String, opened: &Opened) {
         out.push_str("  Everything was read; nothing was repaired, skipped or guessed.\n");
     }
     let many = opened.report.files.len() > 1;
-    for notice in &opened.report.notices {
-        out.push_str(&format!(
-            "  {}\n",
-            notices::to_text(&opened.trace, notice, many)
-        ));
+    let all: Vec<_> = opened.report.notices.iter().collect();
+    for line in notices::lines(&opened.trace, &all, many) {
+        out.push_str(&format!("  {line}\n"));
     }
 }
 

@@ -17,6 +17,7 @@ mod compare;
 mod demo;
 mod info;
 mod load;
+mod losses;
 mod notices;
 #[cfg(feature = "png")]
 mod png;

@@ -274,8 +274,9 @@ pub fn notices_list(out: &mut String, a: &Analysed) {
     }
     heading(out, "Notices");
     let many = trace.sources().len() > 1;
-    for notice in &a.report.notices {
-        say(out, &notices::to_text(trace, notice, many));
+    let all: Vec<_> = a.report.notices.iter().collect();
+    for line in notices::lines(trace, &all, many) {
+        say(out, &line);
     }
 }
 
