@@ -72,7 +72,7 @@ pub use span_figures::{NameRow, SpanFigures};
 pub use stats::{percentile, percentile_sorted, ratio, round6};
 pub use step_table::{ColumnSummary, StepRow, steady};
 pub use steps::{Step, StepSource};
-pub use streams::StreamPair;
+pub use streams::{STREAMS_PAIRED, StreamPair, StreamPairs};
 pub use syncs::SyncFigures;
 pub use tails::{Containment, OwnRule, Tail, Threads};
 pub use texts::{PROFILED_SPEED, counted, percent};

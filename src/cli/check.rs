@@ -1,5 +1,6 @@
 //! `stallscope check`: limits on figures, for scripts. A figure that was not measured is never within a limit.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use super::analyse::{self, Analysed};
@@ -7,6 +8,7 @@ use super::args::{Check, Overlap, Percent};
 use super::steady::Steady;
 use super::table::{Table, percent};
 use super::{CliError, EXIT_BROKEN, EXIT_INCONCLUSIVE, EXIT_UNREADABLE, load};
+use crate::model::{DeviceId, StreamId};
 use crate::time::format_ns;
 
 /// What became of one limit.
@@ -224,16 +226,34 @@ fn overlap(a: &Analysed, limit: &Overlap) -> Vec<Line> {
         .rank
         .and_then(|r| a.analysis.ranks()[r].gpu)
         .map(|g| a.analysis.gpus()[g].device);
-    let pairs: Vec<_> = a
-        .analysis
-        .stream_pairs(a.window)
-        .into_iter()
-        .filter(|p| {
-            let (x, y) = (trace.stream(p.first).number, trace.stream(p.second).number);
-            let device = trace.stream(p.first).device;
-            ((x, y) == (first, second) || (y, x) == (first, second))
-                && (a.rank.is_none() || own_device == Some(device))
+    let numbered = |number: i64| {
+        let all = (0_u32..).map(StreamId).zip(trace.streams());
+        all.filter(move |(_, s)| {
+            let asked = a.rank.is_none() || own_device == Some(s.device);
+            s.number == number && asked && trace.device(s.device).counts
         })
+    };
+    // A device may have a number twice: in two contexts.
+    let mut partners: BTreeMap<DeviceId, Vec<StreamId>> = BTreeMap::new();
+    for (id, stream) in numbered(second) {
+        partners.entry(stream.device).or_default().push(id);
+    }
+    let mut ids: Vec<(StreamId, StreamId)> = numbered(first)
+        .flat_map(|(id, s)| {
+            partners
+                .get(&s.device)
+                .into_iter()
+                .flatten()
+                .map(move |&p| (id, p))
+        })
+        .filter(|(x, y)| x != y)
+        .map(|(x, y)| (x.min(y), x.max(y)))
+        .collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let pairs: Vec<_> = ids
+        .into_iter()
+        .map(|(x, y)| a.analysis.stream_pair(x, y, a.window))
         .collect();
     if pairs.is_empty() {
         return vec![unknown(what, text, "no GPU has both streams")];

@@ -12,7 +12,6 @@ use super::table::{Table, ms, printable};
 use super::{CliError, load};
 use crate::analysis::{PROFILED_SPEED, StepRow, counted};
 use crate::model::{Role, Tracer};
-use crate::time::format_count;
 
 /// A change of a time from which it is moderate, and from which it is material, in thousandths.
 const TIME_CHANGE: (i64, i64) = (30, 80);
@@ -178,7 +177,7 @@ fn to_text(
         out.push_str(&format!(
             "\nRank {}: medians over {} and {}, in ms\n",
             before.analysis.ranks()[pair.0].rank,
-            format_count(sb.rows.len() as u64),
+            counted(sb.rows.len() as u64, "step"),
             counted(sa.rows.len() as u64, "step"),
         ));
         let rows = rows(before, after, pair);

@@ -36,9 +36,9 @@ pub struct Opened {
 pub fn open(paths: &[PathBuf], how: &Open) -> Result<Opened, CliError> {
     if let Some((index, _ns)) = how.shift.iter().find(|(i, _ns)| *i >= paths.len()) {
         return Err(CliError::Usage(format!(
-            "--shift names path {}, but there are {} paths.",
+            "--shift names path {}, but {} given.",
             index + 1,
-            paths.len()
+            table::were(paths.len() as u64, "path")
         )));
     }
     let options = OpenOptions {

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::analysis::counted;
 use crate::time::{Unit, format_count};
 
 /// A table with aligned columns: the first column left, the others right unless told otherwise.
@@ -88,6 +89,12 @@ pub fn percent(part: i64, whole: i64) -> String {
     let whole = i128::from(whole);
     let permille = (i128::from(part) * 2_000 + whole).div_euclid(2 * whole);
     format!("{}.{} %", permille / 10, permille % 10)
+}
+
+/// `1 step was`, `12 steps were`.
+pub fn were(n: u64, what: &str) -> String {
+    let verb = if n == 1 { "was" } else { "were" };
+    format!("{} {verb}", counted(n, what))
 }
 
 /// Bytes in decimal units: `2.7 MB`.
@@ -185,6 +192,15 @@ mod tests {
             "2024-02-29 12:34:56.000000007 UTC"
         );
         assert_eq!(utc(-1), "1969-12-31 23:59:59.999999999 UTC");
+    }
+
+    #[test]
+    fn one_is_no_plural() {
+        assert_eq!(counted(1, "span"), "1 span");
+        assert_eq!(counted(0, "span"), "0 spans");
+        assert_eq!(counted(1_203, "process"), "1,203 processes");
+        assert_eq!(were(1, "pair"), "1 pair was");
+        assert_eq!(were(2, "pair"), "2 pairs were");
     }
 
     #[test]

@@ -203,7 +203,7 @@ impl Attempt {
             .collect();
         let few = if left_out.len() > find::NAMED {
             // A notice each would bury all others.
-            self.explain_many(&left_out, &first_name, first_unix);
+            self.explain_many(&left_out, &first_name, before.first_unix);
             Vec::new()
         } else {
             left_out

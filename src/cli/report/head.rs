@@ -31,7 +31,11 @@ fn opened(a: &Analysed) -> String {
         _ => {
             let names: Vec<String> = paths.iter().take(3).map(|p| name(p)).collect();
             match paths.len() {
-                n if n > 3 => format!("{} and {} more files", names.join(", "), n - 3),
+                n if n > 3 => format!(
+                    "{} and {}",
+                    names.join(", "),
+                    counted(n as u64 - 3, "more file")
+                ),
                 _ => names.join(", "),
             }
         }

@@ -199,10 +199,7 @@ pub fn workers(out: &mut String, a: &Analysed, rank: usize) {
         &format!(
             "{} ms in {}, {} ms in the busiest; at least one of them loaded for {} ms{hidden}.",
             ms(f.load_sum),
-            match f.rows.len() {
-                1 => "1 process".to_owned(),
-                n => format!("{n} processes"),
-            },
+            counted(f.rows.len() as u64, "process"),
             ms(f.busiest),
             ms(f.any_load),
         ),
