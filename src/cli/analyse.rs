@@ -117,7 +117,9 @@ fn rules(path: Option<&Path>) -> Result<(Rules, usize), CliError> {
 fn window(trace: &Trace, scope: &Scope) -> Result<TimeRange, CliError> {
     let extent = trace.extent();
     let Some(text) = &scope.range else {
-        return Ok(extent);
+        // Nothing lies inside an empty window, not even what has no length.
+        let end = extent.end.max(extent.start.saturating_add(1));
+        return Ok(TimeRange { end, ..extent });
     };
     // Times on the command line count from the start of the trace, as in the window's ruler.
     let whole = TimeRange::new(0, extent.len());

@@ -32,11 +32,13 @@ pub enum Command {
     Report(Report),
     /// Draw the timeline into a PNG file.
     Png(Png),
-    /// Compare figures with limits; the exit code is 0 where they hold, 3 where not, 4 where it cannot be told.
+    /// Compare figures with limits; the exit code is 0 where they hold, 3 where not, 4 where it cannot be told (also
+    /// because not all of the input was read), 1 where a path cannot be read.
     Check(Check),
     /// Put two traces side by side.
     Compare(Compare),
-    /// Predict the step time for other numbers of workers, cores, a cache, or no synchronisation.
+    /// Predict the step time for other numbers of workers, cores, a cache, or no synchronisation; the exit code is 4
+    /// where too little is recorded for that.
     Whatif(Whatif),
     /// Open a bundled sample in the window; without a display, print its report.
     Demo(Demo),
@@ -139,7 +141,7 @@ pub struct Png {
     /// Layer rules to read before the built-in ones.
     #[arg(long, value_name = "FILE")]
     pub rules: Option<PathBuf>,
-    /// The file to write.
+    /// The file to write; - is stdout.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     /// Width in points.

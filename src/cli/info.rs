@@ -20,7 +20,7 @@ use crate::time::{format_count, format_ns};
 /// Up to so many files are described in full.
 const FILES_IN_FULL: usize = 3;
 /// Kinds of events in a line.
-const KINDS_PER_LINE: usize = 4;
+const KINDS_PER_LINE: usize = 3;
 /// Processes and GPUs listed in the text; `--json` lists all.
 const PROCESSES_SHOWN: usize = 200;
 /// Lanes listed in the text; `--json` lists all.
@@ -422,7 +422,7 @@ fn notices_text(out: &mut String, opened: &Opened) {
     let many = opened.report.files.len() > 1;
     let all: Vec<_> = opened.report.notices.iter().collect();
     for line in notices::lines(&opened.trace, &all, many) {
-        out.push_str(&format!("  {line}\n"));
+        out.push_str(&table::sentence(&line));
     }
 }
 

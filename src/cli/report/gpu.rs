@@ -179,6 +179,7 @@ fn phases(out: &mut String, a: &Analysed, gpu: usize) {
         .iter()
         .map(|(phase, ns)| {
             let name = phase.map_or("no phase", |l| a.analysis.layers().info(l).name.as_str());
+            let name = printable(name);
             format!("{name} {} ms ({})", ms(*ns), percent(*ns, f.idle))
         })
         .collect();

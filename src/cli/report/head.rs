@@ -370,7 +370,7 @@ fn wrapped(out: &mut String, text: &str) {
     let mut line = String::new();
     for word in text.split_whitespace() {
         if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > WIDTH {
-            say(out, &printable(&line));
+            out.push_str(&format!("  {}\n", printable(&line)));
             // What follows belongs to the same sentence.
             line = String::from("  ");
         } else if !line.trim().is_empty() {
@@ -379,6 +379,6 @@ fn wrapped(out: &mut String, text: &str) {
         line.push_str(word);
     }
     if !line.trim().is_empty() {
-        say(out, &printable(&line));
+        out.push_str(&format!("  {}\n", printable(&line)));
     }
 }
