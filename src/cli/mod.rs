@@ -169,9 +169,9 @@ fn window(paths: Vec<PathBuf>) -> Request {
     if display_is_there() {
         return Request::Window(paths);
     }
-    if let Some(missing) = paths.iter().find(|p| !p.exists()) {
-        let error = io::Error::from(io::ErrorKind::NotFound);
-        return Request::Done(finish(Err(LoadError::io(missing, &error).into())));
+    let unread = |p: &PathBuf| Some(LoadError::io(p, &std::fs::metadata(p).err()?));
+    if let Some(error) = paths.iter().find_map(unread) {
+        return Request::Done(finish(Err(error.into())));
     }
     let why = if cfg!(feature = "gui") {
         "There is no display to open a window on."
