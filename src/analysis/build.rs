@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use rayon::prelude::*;
 
 use super::classify::{self, ArgSource, NoArgs};
-use super::core::{Core, find_gpus, gpu_keys};
+use super::core::{Core, find_gpus, gpu_keys, lanes_of_gpus};
 use super::lanes::LaneIndex;
 use super::launches::Launches;
 use super::layer_sets::LayerSets;
@@ -151,6 +151,7 @@ impl Analysis {
             roles,
             autograd: classified.autograd,
             lanes,
+            lanes_of_gpu: lanes_of_gpus(&lane_gpu, devices.len()),
             lane_gpu,
             devices,
             launches,

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use super::lanes::{Lane, LaneIndex, Started};
 use super::launches::Launches;
 use super::layers::{LayerId, Layers};
@@ -17,6 +19,8 @@ pub(super) struct Core {
     pub lanes: Vec<LaneIndex>,
     /// For lanes of operations of a GPU that counts: its place among the GPUs.
     pub lane_gpu: Vec<Option<usize>>,
+    /// The lanes of operations of each GPU.
+    pub lanes_of_gpu: Vec<Vec<LaneId>>,
     /// GPUs with operations, by number in the file, then in order of first appearance.
     pub devices: Vec<DeviceId>,
     pub launches: Launches,
@@ -55,10 +59,7 @@ impl Core {
 
     /// Lanes of operations of one GPU.
     pub fn gpu_lanes(&self, gpu: usize) -> impl Iterator<Item = LaneId> + '_ {
-        let trace = &self.trace;
-        trace
-            .lane_ids()
-            .filter(move |l| self.lane_gpu[l.index()] == Some(gpu))
+        self.lanes_of_gpu[gpu].iter().copied()
     }
 
     /// Whether a span is GPU work, and of which GPU.
@@ -128,17 +129,33 @@ pub(super) fn find_gpus(trace: &Trace, lanes: &[LaneIndex]) -> (Vec<DeviceId>, V
         .collect();
     devices.sort_by_key(|&d| (trace.device(d).index, d));
     devices.dedup();
-    let gpu = |l| devices.iter().position(|&d| Some(d) == device(l));
+    let places: FxHashMap<DeviceId, usize> =
+        devices.iter().enumerate().map(|(i, &d)| (d, i)).collect();
+    let gpu = |l| places.get(&device(l)?).copied();
     let lane_gpu = trace.lane_ids().map(gpu).collect();
     (devices, lane_gpu)
+}
+
+/// The lanes of operations of each of `gpus` GPUs.
+pub(super) fn lanes_of_gpus(lane_gpu: &[Option<usize>], gpus: usize) -> Vec<Vec<LaneId>> {
+    let mut out = vec![Vec::new(); gpus];
+    for (lane, gpu) in (0_u32..).zip(lane_gpu) {
+        if let Some(gpu) = *gpu {
+            out[gpu].push(LaneId(lane));
+        }
+    }
+    out
 }
 
 /// Report keys of GPUs: the number in the file, `number@source` where several sources use it.
 pub(super) fn gpu_keys(trace: &Trace, devices: &[DeviceId]) -> Vec<String> {
     let number = |d: DeviceId| trace.device(d).index;
-    let twice = |d: DeviceId| devices.iter().filter(|&&o| number(o) == number(d)).count() > 1;
+    let mut used: FxHashMap<i64, usize> = FxHashMap::default();
+    for &d in devices {
+        *used.entry(number(d)).or_default() += 1;
+    }
     let key = |&d: &DeviceId| {
-        if twice(d) {
+        if used[&number(d)] > 1 {
             format!("{}@{}", number(d), trace.device(d).source.0)
         } else {
             number(d).to_string()

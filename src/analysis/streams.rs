@@ -1,12 +1,14 @@
 //! Streams of one GPU against each other: were they ever busy at once, and with what.
 
+use std::collections::BTreeMap;
+
 use rayon::prelude::*;
 
 use super::Analysis;
 use super::intervals::{Union, UnionBuilder};
 use super::layers::LayerId;
 use super::stats::ratio;
-use crate::model::StreamId;
+use crate::model::{DeviceId, StreamId};
 use crate::time::TimeRange;
 
 /// Two streams of one GPU in a window. Times in ns.
@@ -40,6 +42,18 @@ impl StreamPair {
     }
 }
 
+/// Streams of one GPU whose pairs are all computed. Their number grows with the square.
+pub const STREAMS_PAIRED: usize = 64;
+
+/// Pairs of streams in a window.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StreamPairs {
+    /// In the order of the trace's streams.
+    pub pairs: Vec<StreamPair>,
+    /// Pairs of streams that worked in the window and are not among them, because their GPU has too many.
+    pub left_out: u64,
+}
+
 #[derive(Default)]
 struct Work {
     any: Union,
@@ -48,45 +62,89 @@ struct Work {
     copies: Union,
 }
 
+fn pair(
+    (first, p): (StreamId, &Work),
+    (second, q): (StreamId, &Work),
+    window: TimeRange,
+) -> StreamPair {
+    let both = |a: &Union, b: &Union| a.measure_common(b, window);
+    StreamPair {
+        first,
+        second,
+        both: both(&p.any, &q.any),
+        min_busy: p.any.measure().min(q.any.measure()),
+        kernel_kernel: both(&p.kernels, &q.kernels),
+        copy_kernel: both(&p.copies, &q.kernels),
+        kernel_copy: both(&p.kernels, &q.copies),
+        comm_kernel: both(&p.comm, &q.kernels),
+        kernel_comm: both(&p.kernels, &q.comm),
+    }
+}
+
 impl Analysis {
-    /// All pairs of streams of the same GPU, in the order of the trace's streams; streams without operations, too.
-    /// Costs what lies in the window.
+    /// Pairs of streams of the same GPU, in the order of the trace's streams; streams without operations, too. Of a GPU
+    /// with more than [`STREAMS_PAIRED`] streams only those of the ones that are busiest in the window; how many others
+    /// there are is counted. Costs what lies in the window.
     #[must_use]
-    pub fn stream_pairs(&self, window: TimeRange) -> Vec<StreamPair> {
+    pub fn stream_pairs(&self, window: TimeRange) -> StreamPairs {
         let trace = &self.core.trace;
-        let ids = (0_u32..).zip(trace.streams());
-        let streams: Vec<(StreamId, &crate::model::Stream)> = ids
-            .map(|(i, s)| (StreamId(i), s))
-            .filter(|(_, s)| trace.device(s.device).counts)
-            .collect();
-        let work: Vec<Work> = streams
-            .par_iter()
-            .map(|(_, s)| self.work(s, window))
-            .collect();
-        let pairs: Vec<(usize, usize)> = (0..streams.len())
-            .flat_map(|i| (i + 1..streams.len()).map(move |j| (i, j)))
-            .filter(|&(i, j)| streams[i].1.device == streams[j].1.device)
-            .collect();
-        let pair = |&(i, j): &(usize, usize)| {
-            let (p, q) = (&work[i], &work[j]);
-            let both = |a: &Union, b: &Union| a.measure_common(b, window);
-            StreamPair {
-                first: streams[i].0,
-                second: streams[j].0,
-                both: both(&p.any, &q.any),
-                min_busy: p.any.measure().min(q.any.measure()),
-                kernel_kernel: both(&p.kernels, &q.kernels),
-                copy_kernel: both(&p.copies, &q.kernels),
-                kernel_copy: both(&p.kernels, &q.copies),
-                comm_kernel: both(&p.comm, &q.kernels),
-                kernel_comm: both(&p.kernels, &q.comm),
+        let mut by_device: BTreeMap<DeviceId, Vec<StreamId>> = BTreeMap::new();
+        for (i, s) in (0_u32..).zip(trace.streams()) {
+            if trace.device(s.device).counts {
+                by_device.entry(s.device).or_default().push(StreamId(i));
             }
-        };
-        pairs.par_iter().map(pair).collect()
+        }
+        // A stream alone has no partner.
+        let devices: Vec<Vec<StreamId>> = by_device.into_values().filter(|s| s.len() > 1).collect();
+        let found: Vec<StreamPairs> = devices
+            .par_iter()
+            .map(|streams| self.pairs_of(streams, window))
+            .collect();
+        let mut out = StreamPairs::default();
+        for one in found {
+            out.pairs.extend(one.pairs);
+            out.left_out += one.left_out;
+        }
+        out.pairs.sort_by_key(|p| (p.first, p.second));
+        out
     }
 
-    fn work(&self, stream: &crate::model::Stream, window: TimeRange) -> Work {
-        let Some(lane) = stream.ops else {
+    /// Two streams in a window, of the same GPU or not.
+    #[must_use]
+    pub fn stream_pair(&self, a: StreamId, b: StreamId, window: TimeRange) -> StreamPair {
+        let (first, second) = (a.min(b), a.max(b));
+        let (p, q) = (self.work(first, window), self.work(second, window));
+        pair((first, &p), (second, &q), window)
+    }
+
+    /// Pairs of the streams of one GPU.
+    fn pairs_of(&self, streams: &[StreamId], window: TimeRange) -> StreamPairs {
+        let mut work: Vec<(StreamId, Work)> = streams
+            .par_iter()
+            .map(|&s| (s, self.work(s, window)))
+            .collect();
+        let mut left_out = 0;
+        if work.len() > STREAMS_PAIRED {
+            work.retain(|(_, w)| !w.any.is_empty());
+            work.sort_by_key(|(s, w)| (std::cmp::Reverse(w.any.measure()), *s));
+            let pairs = |n: usize| (n as u64) * (n as u64).saturating_sub(1) / 2;
+            left_out = pairs(work.len()) - pairs(work.len().min(STREAMS_PAIRED));
+            work.truncate(STREAMS_PAIRED);
+            work.sort_by_key(|(s, _)| *s);
+        }
+        let ids: Vec<(usize, usize)> = (0..work.len())
+            .flat_map(|i| (i + 1..work.len()).map(move |j| (i, j)))
+            .collect();
+        let of = |i: usize| (work[i].0, &work[i].1);
+        let pairs = ids
+            .par_iter()
+            .map(|&(i, j)| pair(of(i), of(j), window))
+            .collect();
+        StreamPairs { pairs, left_out }
+    }
+
+    fn work(&self, stream: StreamId, window: TimeRange) -> Work {
+        let Some(lane) = self.core.trace.stream(stream).ops else {
             return Work::default();
         };
         let columns = self.core.columns(lane);

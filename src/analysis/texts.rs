@@ -19,11 +19,15 @@ pub fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// `1 step`, `12 steps`.
+/// `1 step`, `12 steps`, `2 processes`.
 #[must_use]
 pub fn counted(n: u64, what: &str) -> String {
-    let s = if n == 1 { "" } else { "s" };
-    format!("{} {what}{s}", format_count(n))
+    let plural = match (n, what.ends_with('s')) {
+        (1, _) => "",
+        (_, true) => "es",
+        (_, false) => "s",
+    };
+    format!("{} {what}{plural}", format_count(n))
 }
 
 fn count(n: usize, what: &str) -> String {

@@ -294,7 +294,7 @@ fn config_dir() -> Option<PathBuf> {
 #[must_use]
 pub fn user_rules() -> Option<(PathBuf, io::Result<String>)> {
     let file = config_dir()?.join("rules.toml");
-    match fs::read_to_string(&file) {
+    match crate::import::read_small(&file) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => None,
         text => Some((file, text)),
     }

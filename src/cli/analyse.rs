@@ -1,14 +1,15 @@
 //! From an opened trace to its analysis: rule files, args that rules ask for, the window and the rank asked for.
 
-use std::fs;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::CliError;
 use super::args::Scope;
 use super::load::{self, Opened};
+use super::losses::Losses;
 use crate::analysis::{Analysis, Found, GoOn, Options, Rules};
-use crate::import::{ImportReport, SharedArgs};
+use crate::import::{ImportReport, SharedArgs, read_small};
 use crate::model::{SpanId, Trace};
 use crate::time::{TimeRange, parse_range};
 
@@ -18,6 +19,10 @@ pub struct Analysed {
     pub analysis: Analysis,
     /// What happened while reading.
     pub report: ImportReport,
+    /// What did not get into the timeline.
+    pub losses: Losses,
+    /// Rules of the user that could not be used.
+    pub wrong_rules: usize,
     /// The part of the trace that counts.
     pub window: TimeRange,
     /// Whether the user chose that part.
@@ -41,8 +46,13 @@ impl Analysed {
 /// # Errors
 /// For a rule file that cannot be read, a range outside the trace, a rank that does not exist.
 pub fn analyse(opened: Opened, scope: &Scope) -> Result<Analysed, CliError> {
-    let Opened { trace, report, .. } = opened;
-    let rules = rules(scope.rules.as_deref())?;
+    let Opened {
+        trace,
+        report,
+        losses,
+        ..
+    } = opened;
+    let (rules, wrong_rules) = rules(scope.rules.as_deref())?;
     let trace = Arc::new(trace);
     let reader = SharedArgs::new(Arc::clone(&trace));
     let args = |spans: &[SpanId], go_on: &GoOn<'_>, found: &mut Found<'_>| {
@@ -62,34 +72,54 @@ pub fn analyse(opened: Opened, scope: &Scope) -> Result<Analysed, CliError> {
     Ok(Analysed {
         analysis,
         report,
+        losses,
+        wrong_rules,
         window,
         chosen: scope.range.is_some(),
         rank,
     })
 }
 
-/// The built-in rules, after the user's own. Mistakes in those are told and left out.
-fn rules(path: Option<&Path>) -> Result<Rules, CliError> {
+/// The built-in rules, after the user's own. Mistakes in those are told, left out and counted.
+fn rules(path: Option<&Path>) -> Result<(Rules, usize), CliError> {
     let Some(path) = path else {
-        return Ok(Rules::builtin());
+        return Ok((Rules::builtin(), 0));
     };
-    let text = fs::read_to_string(path).map_err(|error| CliError::File {
-        what: "The rule file cannot be read",
-        error,
-        path: path.to_owned(),
-    })?;
+    let text = match read_small(path) {
+        Ok(text) => text,
+        // A text that cannot be understood is a mistake in it, as others are.
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            load::warn(&format!("{}: {error}", path.display()));
+            load::warn("Only the built-in rules are used.");
+            return Ok((Rules::builtin(), 1));
+        }
+        Err(error) => {
+            return Err(CliError::File {
+                what: "The rule file cannot be read",
+                error,
+                path: path.to_owned(),
+            });
+        }
+    };
     let (rules, problems) = Rules::parse(&text, &path.display().to_string());
-    for problem in problems {
+    for problem in &problems {
         load::warn(&problem.to_string());
     }
-    Ok(rules)
+    if !problems.is_empty() {
+        load::warn(
+            "What is wrong in the rule file is left out; the rest of it and the built-in rules are used.",
+        );
+    }
+    Ok((rules, problems.len()))
 }
 
 /// The window asked for. It must share some time with the trace.
 fn window(trace: &Trace, scope: &Scope) -> Result<TimeRange, CliError> {
     let extent = trace.extent();
     let Some(text) = &scope.range else {
-        return Ok(extent);
+        // Nothing lies inside an empty window, not even what has no length.
+        let end = extent.end.max(extent.start.saturating_add(1));
+        return Ok(TimeRange { end, ..extent });
     };
     // Times on the command line count from the start of the trace, as in the window's ruler.
     let whole = TimeRange::new(0, extent.len());

@@ -1,6 +1,8 @@
 //! The command line as the user types it. Owns words and help, no behaviour.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -30,11 +32,13 @@ pub enum Command {
     Report(Report),
     /// Draw the timeline into a PNG file.
     Png(Png),
-    /// Compare figures with limits; the exit code is 0 where they hold, 3 where not, 4 where it cannot be told.
+    /// Compare figures with limits; the exit code is 0 where they hold, 3 where not, 4 where it cannot be told (also
+    /// because not all of the input was read), 1 where a path cannot be read.
     Check(Check),
     /// Put two traces side by side.
     Compare(Compare),
-    /// Predict the step time for other numbers of workers, cores, a cache, or no synchronisation.
+    /// Predict the step time for other numbers of workers, cores, a cache, or no synchronisation; the exit code is 4
+    /// where too little is recorded for that.
     Whatif(Whatif),
     /// Open a bundled sample in the window; without a display, print its report.
     Demo(Demo),
@@ -137,7 +141,7 @@ pub struct Png {
     /// Layer rules to read before the built-in ones.
     #[arg(long, value_name = "FILE")]
     pub rules: Option<PathBuf>,
-    /// The file to write.
+    /// The file to write; - is stdout.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     /// Width in points.
@@ -184,8 +188,8 @@ pub struct Check {
     /// What to analyse.
     pub scope: Scope,
     /// Largest share of the step time in which the GPU had nothing to do because the loop waited for data: 5%.
-    #[arg(long, value_name = "PCT", value_parser = parse_percent)]
-    pub max_exposed_wait: Option<u32>,
+    #[arg(long, value_name = "PCT")]
+    pub max_exposed_wait: Option<Percent>,
     /// Largest median step time: 120ms.
     #[arg(long, value_name = "TIME", value_parser = parse_positive)]
     pub max_step_time: Option<i64>,
@@ -194,13 +198,82 @@ pub struct Check {
     pub min_overlap: Vec<Overlap>,
 }
 
+/// A share as it was typed, in integers: a limit is compared exactly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Percent(pub u64);
+
+impl Percent {
+    /// Digits after the point.
+    const DIGITS: usize = 12;
+    /// 100 %.
+    pub const WHOLE: u64 = 100 * Self::ONE;
+    /// 1 %.
+    const ONE: u64 = 1_000_000_000_000;
+}
+
+impl FromStr for Percent {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let fail = || {
+            let digits = Self::DIGITS;
+            format!(
+                "`{text}` is not a share from 0% to 100%: write 5% or 12.5% ({digits} decimals at most)"
+            )
+        };
+        let trimmed = text.trim();
+        let number = trimmed.strip_suffix('%').ok_or_else(|| {
+            let number = trimmed.parse::<f64>().is_ok();
+            if number {
+                format!("`{text}` has no unit: write {trimmed}%?")
+            } else {
+                fail()
+            }
+        })?;
+        let (whole, fraction) = number
+            .trim()
+            .split_once('.')
+            .unwrap_or((number.trim(), "0"));
+        let fraction = match fraction.trim_end_matches('0') {
+            "" if !fraction.is_empty() => "0",
+            digits => digits,
+        };
+        let digits = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
+        if fraction.len() > Self::DIGITS || !digits(whole) || !digits(fraction) {
+            return Err(fail());
+        }
+        let width = Self::DIGITS;
+        let whole: u64 = whole.parse().map_err(|_e| fail())?;
+        let fraction: u64 = format!("{fraction:0<width$}")
+            .parse()
+            .map_err(|_e| fail())?;
+        let value = whole
+            .checked_mul(Self::ONE)
+            .and_then(|w| w.checked_add(fraction));
+        value
+            .filter(|v| *v <= Self::WHOLE)
+            .map(Self)
+            .ok_or_else(fail)
+    }
+}
+
+impl fmt::Display for Percent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = Self::DIGITS;
+        let fraction = format!("{:0width$}", self.0 % Self::ONE);
+        let digits = fraction.trim_end_matches('0');
+        let point = if digits.is_empty() { "" } else { "." };
+        write!(f, "{}{point}{digits}", self.0 / Self::ONE)
+    }
+}
+
 /// A limit on the overlap of two streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overlap {
     /// Stream numbers.
     pub streams: (i64, i64),
-    /// Smallest share, in hundredths of a percent.
-    pub least: u32,
+    /// Smallest share.
+    pub least: Percent,
 }
 
 /// `stallscope compare`.
@@ -271,37 +344,34 @@ fn parse_shift(text: &str) -> Result<(usize, i64), String> {
     let index = number
         .checked_sub(1)
         .ok_or_else(|| "paths are numbered from 1".to_owned())?;
-    Ok((index, parse_ns(time).map_err(|e| e.to_string())?))
+    Ok((index, parse_time(time)?))
+}
+
+/// A time with its unit. A bare number would silently be nanoseconds, which nobody means.
+fn parse_time(text: &str) -> Result<i64, String> {
+    let ns = parse_ns(text).map_err(|e| e.to_string())?;
+    let bare = text.trim().ends_with(|c: char| !c.is_alphabetic());
+    if bare && ns != 0 {
+        return Err(format!("`{text}` has no unit: write {}ms?", text.trim()));
+    }
+    Ok(ns)
 }
 
 /// Only the form can be checked before the trace is known.
 fn check_range(text: &str) -> Result<String, String> {
     let whole = TimeRange::new(i64::MIN / 2, i64::MAX / 2);
+    for side in text.split("..").filter(|s| parse_ns(s).is_ok()) {
+        parse_time(side)?;
+    }
     parse_range(text, whole)
         .map(|_range| text.to_owned())
         .map_err(|_e| format!("`{text}` is not a range: write A..B with A before B, as in 1.2s..1.8s, 450ms.. or ..2s"))
 }
 
 fn parse_positive(text: &str) -> Result<i64, String> {
-    match parse_ns(text).map_err(|e| e.to_string())? {
+    match parse_time(text)? {
         ns if ns > 0 => Ok(ns),
         _ => Err(format!("`{text}` is not above zero")),
-    }
-}
-
-/// Hundredths of a percent, so that a limit is compared in integers.
-fn parse_percent(text: &str) -> Result<u32, String> {
-    let fail = || format!("`{text}` is not a share: write 5% or 12.5%");
-    let number = text.trim().strip_suffix('%').ok_or_else(fail)?;
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    if fraction.len() > 2 || !fraction.bytes().all(|b| b.is_ascii_digit()) {
-        return Err(fail());
-    }
-    let whole: u32 = whole.trim().parse().map_err(|_e| fail())?;
-    let fraction: u32 = format!("{fraction:0<2}").parse().map_err(|_e| fail())?;
-    match whole.checked_mul(100).map(|w| w + fraction) {
-        Some(p) if p <= 10_000 => Ok(p),
-        _ => Err(fail()),
     }
 }
 
@@ -312,7 +382,7 @@ fn parse_overlap(text: &str) -> Result<Overlap, String> {
     let number = |s: &str| s.trim().parse::<i64>().map_err(|_e| fail());
     Ok(Overlap {
         streams: (number(a)?, number(b)?),
-        least: parse_percent(share)?,
+        least: share.parse()?,
     })
 }
 
@@ -359,12 +429,40 @@ mod tests {
 
     #[test]
     fn percents_are_exact() {
-        assert_eq!(parse_percent("5%"), Ok(500));
-        assert_eq!(parse_percent("12.5%"), Ok(1_250));
-        assert_eq!(parse_percent("0.05%"), Ok(5));
-        for bad in ["5", "-1%", "101%", "1.234%", "%", "x%", "1.-5%"] {
-            assert!(parse_percent(bad).is_err(), "{bad}");
+        let parse = |text: &str| text.parse::<Percent>().map(|p| p.0);
+        assert_eq!(parse("5%"), Ok(5 * Percent::ONE));
+        assert_eq!(parse("12.50000000000000%"), Ok(Percent::ONE * 25 / 2));
+        assert_eq!(parse("32.8649%"), Ok(32_864_900_000_000));
+        assert_eq!(parse("0.000000000001%"), Ok(1));
+        assert_eq!(parse("100.0 %"), Ok(Percent::WHOLE));
+        for bad in [
+            "5",
+            "-1%",
+            "101%",
+            "100.1%",
+            "1.2345678901234%",
+            "%",
+            ".5%",
+            "5.%",
+            "x%",
+            "1.-5%",
+        ] {
+            assert!(parse(bad).is_err(), "{bad}");
         }
+        assert_eq!(parse("5"), Err("`5` has no unit: write 5%?".to_owned()));
+        assert_eq!(Percent(32_864_900_000_000).to_string(), "32.8649");
+        assert_eq!(Percent(Percent::WHOLE).to_string(), "100");
+    }
+
+    #[test]
+    fn times_need_a_unit() {
+        assert_eq!(parse_positive("120ms"), Ok(120_000_000));
+        let error = Err("`120` has no unit: write 120ms?".to_owned());
+        assert_eq!(parse_positive("120"), error);
+        assert_eq!(parse_shift("1=0"), Ok((0, 0)));
+        assert!(parse_shift("1=5").is_err());
+        assert!(check_range("0..1s").is_ok());
+        assert!(check_range("1..2s").is_err_and(|e| e.contains("write 1ms?")));
     }
 
     #[test]
@@ -377,7 +475,7 @@ mod tests {
         assert!(parse_workers("4..2").is_err());
         let overlap = Overlap {
             streams: (7, 16),
-            least: 5_000,
+            least: Percent(50 * Percent::ONE),
         };
         assert_eq!(parse_overlap("7:16=50%"), Ok(overlap));
         assert!(check_range("2s..1s").is_err());

@@ -1,13 +1,14 @@
 //! `stallscope check`: limits on figures, for scripts. A figure that was not measured is never within a limit.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use super::analyse::{self, Analysed};
-use super::args::{Check, Overlap};
+use super::args::{Check, Overlap, Percent};
 use super::steady::Steady;
 use super::table::{Table, percent};
-use super::{CliError, EXIT_BROKEN, EXIT_INCONCLUSIVE, load};
-use crate::import::NoticeKind;
+use super::{CliError, EXIT_BROKEN, EXIT_INCONCLUSIVE, EXIT_UNREADABLE, load};
+use crate::model::{DeviceId, StreamId};
 use crate::time::format_ns;
 
 /// What became of one limit.
@@ -49,15 +50,8 @@ pub fn run(args: &Check, out: &mut dyn Write) -> Result<u8, CliError> {
     }
     let opened = load::open(&args.input.paths, &args.input.open)?;
     let a = analyse::analyse(opened, &args.scope)?;
-    for notice in a
-        .report
-        .notices
-        .iter()
-        .filter(|n| n.kind == NoticeKind::Damaged)
-    {
-        load::warn(&notice.to_string());
-    }
-    let lines = judge(&a, args);
+    let mut lines = judge(&a, args);
+    doubt(&mut lines, &a);
     let mut t = Table::new(&["limit on", "limit", "measured", "<", "<"]);
     for l in &lines {
         t.row(vec![
@@ -69,7 +63,9 @@ pub fn run(args: &Check, out: &mut dyn Write) -> Result<u8, CliError> {
         ]);
     }
     let any = |o: Outcome| lines.iter().any(|l| l.outcome == o);
-    let code = if any(Outcome::Broken) {
+    let code = if a.losses.unread {
+        EXIT_UNREADABLE
+    } else if any(Outcome::Broken) {
         EXIT_BROKEN
     } else if any(Outcome::Inconclusive) {
         EXIT_INCONCLUSIVE
@@ -77,6 +73,25 @@ pub fn run(args: &Check, out: &mut dyn Write) -> Result<u8, CliError> {
         0
     };
     super::written(code, out.write_all(t.render().as_bytes()))
+}
+
+/// What holds for a part may not hold for the whole: a limit holds only where everything was read as it was meant.
+fn doubt(lines: &mut [Line], a: &Analysed) {
+    let mut why = Vec::new();
+    if a.losses.unread || a.losses.incomplete {
+        why.push("not all of the input was read");
+    }
+    if a.wrong_rules > 0 {
+        why.push("not all rules could be used");
+    }
+    if why.is_empty() {
+        return;
+    }
+    let but = format!("holds for what was read, but {}", why.join(" and "));
+    for line in lines.iter_mut().filter(|l| l.outcome == Outcome::Holds) {
+        line.outcome = Outcome::Inconclusive;
+        line.note = format!("{but}; {}", line.note);
+    }
 }
 
 fn judge(a: &Analysed, args: &Check) -> Vec<Line> {
@@ -112,18 +127,13 @@ fn judge(a: &Analysed, args: &Check) -> Vec<Line> {
     lines
 }
 
-fn limit_text(sign: &str, hundredths: u32) -> String {
-    let (whole, rest) = (hundredths / 100, hundredths % 100);
-    match rest {
-        0 => format!("{sign} {whole} %"),
-        r if r % 10 == 0 => format!("{sign} {whole}.{} %", r / 10),
-        r => format!("{sign} {whole}.{r:02} %"),
-    }
+fn limit_text(sign: &str, limit: Percent) -> String {
+    format!("{sign} {limit} %")
 }
 
 /// part / whole ≤ limit, in integers.
-fn within(part: i64, whole: i64, hundredths: u32) -> bool {
-    i128::from(part) * 10_000 <= i128::from(whole) * i128::from(hundredths)
+fn within(part: i64, whole: i64, limit: Percent) -> bool {
+    i128::from(part) * i128::from(Percent::WHOLE) <= i128::from(whole) * i128::from(limit.0)
 }
 
 fn unknown(what: String, limit: String, note: &str) -> Line {
@@ -136,7 +146,7 @@ fn unknown(what: String, limit: String, note: &str) -> Line {
     }
 }
 
-fn exposed_wait(a: &Analysed, rank: usize, what: String, limit: u32) -> Line {
+fn exposed_wait(a: &Analysed, rank: usize, what: String, limit: Percent) -> Line {
     let r = &a.analysis.ranks()[rank];
     let text = limit_text("≤", limit);
     let steady = Steady::of(a, rank);
@@ -216,16 +226,34 @@ fn overlap(a: &Analysed, limit: &Overlap) -> Vec<Line> {
         .rank
         .and_then(|r| a.analysis.ranks()[r].gpu)
         .map(|g| a.analysis.gpus()[g].device);
-    let pairs: Vec<_> = a
-        .analysis
-        .stream_pairs(a.window)
-        .into_iter()
-        .filter(|p| {
-            let (x, y) = (trace.stream(p.first).number, trace.stream(p.second).number);
-            let device = trace.stream(p.first).device;
-            ((x, y) == (first, second) || (y, x) == (first, second))
-                && (a.rank.is_none() || own_device == Some(device))
+    let numbered = |number: i64| {
+        let all = (0_u32..).map(StreamId).zip(trace.streams());
+        all.filter(move |(_, s)| {
+            let asked = a.rank.is_none() || own_device == Some(s.device);
+            s.number == number && asked && trace.device(s.device).counts
         })
+    };
+    // A device may have a number twice: in two contexts.
+    let mut partners: BTreeMap<DeviceId, Vec<StreamId>> = BTreeMap::new();
+    for (id, stream) in numbered(second) {
+        partners.entry(stream.device).or_default().push(id);
+    }
+    let mut ids: Vec<(StreamId, StreamId)> = numbered(first)
+        .flat_map(|(id, s)| {
+            partners
+                .get(&s.device)
+                .into_iter()
+                .flatten()
+                .map(move |&p| (id, p))
+        })
+        .filter(|(x, y)| x != y)
+        .map(|(x, y)| (x.min(y), x.max(y)))
+        .collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let pairs: Vec<_> = ids
+        .into_iter()
+        .map(|(x, y)| a.analysis.stream_pair(x, y, a.window))
         .collect();
     if pairs.is_empty() {
         return vec![unknown(what, text, "no GPU has both streams")];
@@ -244,8 +272,8 @@ fn overlap(a: &Analysed, limit: &Overlap) -> Vec<Line> {
         if p.min_busy == 0 {
             return unknown(what, text.clone(), "one of them did nothing in the window");
         }
-        let enough =
-            i128::from(p.both) * 10_000 >= i128::from(p.min_busy) * i128::from(limit.least);
+        let enough = i128::from(p.both) * i128::from(Percent::WHOLE)
+            >= i128::from(p.min_busy) * i128::from(limit.least.0);
         Line {
             what,
             limit: text.clone(),
@@ -267,12 +295,15 @@ mod tests {
 
     #[test]
     fn limits_are_compared_exactly() {
-        assert!(within(5, 100, 500));
-        assert!(!within(5_000_001, 100_000_000, 500));
-        assert!(within(0, 0, 0));
-        assert!(within(i64::MAX, i64::MAX, 10_000));
-        assert_eq!(limit_text("≤", 500), "≤ 5 %");
-        assert_eq!(limit_text("≤", 1_250), "≤ 12.5 %");
-        assert_eq!(limit_text("≥", 5), "≥ 0.05 %");
+        let percent = |text: &str| text.parse::<Percent>().expect("a share");
+        assert!(within(5, 100, percent("5%")));
+        assert!(!within(5_000_001, 100_000_000, percent("5%")));
+        assert!(within(328_649, 1_000_000, percent("32.8649%")));
+        assert!(!within(328_650, 1_000_000, percent("32.8649%")));
+        assert!(within(0, 0, percent("0%")));
+        assert!(within(i64::MAX, i64::MAX, percent("100%")));
+        assert_eq!(limit_text("≤", percent("5%")), "≤ 5 %");
+        assert_eq!(limit_text("≤", percent("12.50%")), "≤ 12.5 %");
+        assert_eq!(limit_text("≥", percent("0.05%")), "≥ 0.05 %");
     }
 }

@@ -12,7 +12,6 @@ use super::table::{Table, ms, printable};
 use super::{CliError, load};
 use crate::analysis::{PROFILED_SPEED, StepRow, counted};
 use crate::model::{Role, Tracer};
-use crate::time::format_count;
 
 /// A change of a time from which it is moderate, and from which it is material, in thousandths.
 const TIME_CHANGE: (i64, i64) = (30, 80);
@@ -82,36 +81,46 @@ fn pairs(before: &Analysed, after: &Analysed) -> Vec<(usize, usize)> {
 
 fn rows(before: &Analysed, after: &Analysed, (b, a): (usize, usize)) -> Vec<Row> {
     let (sb, sa) = (Steady::of(before, b), Steady::of(after, a));
-    let gpu = before.analysis.ranks()[b].gpu.is_some() && after.analysis.ranks()[a].gpu.is_some();
+    let recorded = (before.analysis.recorded(b), after.analysis.recorded(a));
     let mut rows = Vec::new();
-    let mut add = |name: &str, share_of_step: bool, column: &dyn Fn(&StepRow) -> i64| {
-        rows.push(Row {
-            name: name.to_owned(),
-            before: sb.median(column),
-            after: sa.median(column),
-            share_of_step,
-        });
-    };
-    add("step", false, &StepRow::time);
-    add("wait for data", false, &|r| r.wait);
-    if gpu {
-        add("  exposed", false, &|r| r.wait_exposed);
-        add("  hidden", false, &|r| r.wait_hidden);
-        add("GPU busy", false, &|r| r.gpu_busy);
-        add("GPU idle", false, &|r| r.gpu_idle);
-        add("GPU work launched", false, &|r| r.launched);
+    // What one of them did not record is unknown there.
+    let mut add =
+        |name: &str, share: bool, known: (bool, bool), column: &dyn Fn(&StepRow) -> i64| {
+            rows.push(Row {
+                name: name.to_owned(),
+                before: sb.median(column).filter(|_| known.0),
+                after: sa.median(column).filter(|_| known.1),
+                share_of_step: share,
+            });
+        };
+    add("step", false, (true, true), &StepRow::time);
+    let waits = (recorded.0.waits(), recorded.1.waits());
+    add("wait for data", false, waits, &|r| r.wait);
+    let gpu = (
+        before.analysis.ranks()[b].gpu.is_some(),
+        after.analysis.ranks()[a].gpu.is_some(),
+    );
+    if gpu.0 || gpu.1 {
+        let both = (waits.0 && gpu.0, waits.1 && gpu.1);
+        add("  exposed", false, both, &|r| r.wait_exposed);
+        add("  hidden", false, both, &|r| r.wait_hidden);
+        add("GPU busy", false, gpu, &|r| r.gpu_busy);
+        add("GPU idle", false, gpu, &|r| r.gpu_idle);
+        add("GPU work launched", false, gpu, &|r| r.launched);
     }
     let synchronises = |s: &Steady<'_>| s.rows.iter().any(|r| r.in_sync > 0);
     if synchronises(&sb) || synchronises(&sa) {
-        add("in synchronising calls", false, &|r| r.in_sync);
+        let known = (recorded.0.syncs(), recorded.1.syncs());
+        add("in synchronising calls", false, known, &|r| r.in_sync);
     }
     for (layer, name) in PHASES {
         let seen = |s: &Steady<'_>| s.rows.iter().any(|r| r.phase(layer) > 0);
         if seen(&sb) || seen(&sa) {
-            add(&format!("phase {name}"), true, &|r| r.phase(layer));
+            let known = (recorded.0.layer(layer), recorded.1.layer(layer));
+            add(&format!("phase {name}"), true, known, &|r| r.phase(layer));
         }
     }
-    add("phase other", true, &StepRow::other);
+    add("phase other", true, (true, true), &StepRow::other);
     rows
 }
 
@@ -178,7 +187,7 @@ fn to_text(
         out.push_str(&format!(
             "\nRank {}: medians over {} and {}, in ms\n",
             before.analysis.ranks()[pair.0].rank,
-            format_count(sb.rows.len() as u64),
+            counted(sb.rows.len() as u64, "step"),
             counted(sa.rows.len() as u64, "step"),
         ));
         let rows = rows(before, after, pair);

@@ -12,15 +12,17 @@ use super::args::Info;
 use super::load::{self, Opened};
 use super::notices;
 use super::table::{self, Table, printable};
-use crate::analysis::{Rules, lane_roles};
+use crate::analysis::{Rules, counted, lane_roles};
 use crate::import::FileReport;
-use crate::model::{Clock, Lane, LaneKind, Role, Source, Trace};
+use crate::model::{Clock, Lane, LaneKind, Process, Role, Source, Stream, Trace};
 use crate::time::{format_count, format_ns};
 
 /// Up to so many files are described in full.
 const FILES_IN_FULL: usize = 3;
 /// Kinds of events in a line.
-const KINDS_PER_LINE: usize = 4;
+const KINDS_PER_LINE: usize = 3;
+/// Processes and GPUs listed in the text; `--json` lists all.
+const PROCESSES_SHOWN: usize = 200;
 /// Lanes listed in the text; `--json` lists all.
 const LANES_SHOWN: usize = 40;
 /// Categories listed in the text; `--json` lists all.
@@ -77,17 +79,50 @@ fn roles(trace: &Trace) -> Vec<&'static str> {
     trace.lanes().iter().zip(roles).map(of).collect()
 }
 
-/// The role of a process: what its file says, else what its CPU lanes agree on.
-fn process_role(trace: &Trace, roles: &[&'static str], process: usize) -> String {
-    if let Some(role) = trace.processes()[process].role {
-        return role.key().to_owned();
+/// What the lanes of a process add up to.
+#[derive(Clone, Default)]
+struct OfProcess {
+    lanes: u64,
+    spans: u64,
+    roles: BTreeSet<&'static str>,
+}
+
+impl OfProcess {
+    /// Of every process, in one pass: a trace may have very many.
+    fn all(trace: &Trace, roles: &[&'static str]) -> Vec<Self> {
+        let mut all = vec![Self::default(); trace.processes().len()];
+        for (lane, role) in trace.lanes().iter().zip(roles) {
+            let Some(of) = lane.process.and_then(|p| all.get_mut(p.index())) else {
+                continue;
+            };
+            of.lanes += 1;
+            of.spans += spans_of(lane);
+            if !role.is_empty() {
+                of.roles.insert(role);
+            }
+        }
+        all
     }
-    let own =
-        trace.lanes().iter().zip(roles).filter(|(l, role)| {
-            l.process.is_some_and(|p| p.index() == process) && !role.is_empty()
-        });
-    let found: BTreeSet<&str> = own.map(|(_l, role)| *role).collect();
-    found.into_iter().collect::<Vec<_>>().join(", ")
+
+    /// The role: what the file says, else what the CPU lanes agree on.
+    fn role(&self, process: &Process) -> String {
+        let found = self.roles.iter().copied();
+        match process.role {
+            Some(role) => role.key().to_owned(),
+            None => found.collect::<Vec<_>>().join(", "),
+        }
+    }
+}
+
+/// Streams of each device, in one pass.
+fn streams_of(trace: &Trace) -> Vec<Vec<&Stream>> {
+    let mut all = vec![Vec::new(); trace.devices().len()];
+    for stream in trace.streams() {
+        if let Some(of) = all.get_mut(stream.device.index()) {
+            of.push(stream);
+        }
+    }
+    all
 }
 
 fn spans_of(lane: &Lane) -> u64 {
@@ -114,8 +149,8 @@ fn to_text(opened: &Opened) -> String {
         line(&mut out, "zero is", &table::utc(origin));
     }
     let spans = trace.spans().len() as u64;
-    let counted = trace.counted_spans();
-    let other = spans - counted.min(spans);
+    let n_counted = trace.counted_spans();
+    let other = spans - n_counted.min(spans);
     let note = match other {
         0 => String::new(),
         n => format!(" and {} of the recorder itself", format_count(n)),
@@ -123,7 +158,7 @@ fn to_text(opened: &Opened) -> String {
     line(
         &mut out,
         "spans",
-        &format!("{}{note}", format_count(counted)),
+        &format!("{}{note}", format_count(n_counted)),
     );
     line(&mut out, "names", &format_count(trace.names().len() as u64));
     line(
@@ -140,10 +175,10 @@ fn to_text(opened: &Opened) -> String {
         &mut out,
         "also",
         &format!(
-            "{} instants, {} samples of {} counters",
-            format_count(trace.instants().len() as u64),
-            format_count(samples as u64),
-            format_count(trace.counters().len() as u64),
+            "{}, {} of {}",
+            counted(trace.instants().len() as u64, "instant"),
+            counted(samples as u64, "sample"),
+            counted(trace.counters().len() as u64, "counter"),
         ),
     );
     let roles = roles(trace);
@@ -246,23 +281,20 @@ fn files_table(out: &mut String, files: &[FileReport]) {
 
 fn processes_text(out: &mut String, trace: &Trace, roles: &[&'static str]) {
     let mut t = Table::new(&["pid", "<name", "<role", "rank", "lanes", "spans", "<host"]);
-    for (i, p) in trace.processes().iter().enumerate() {
-        let lanes = trace
-            .lanes()
-            .iter()
-            .filter(|l| l.process.is_some_and(|id| id.index() == i));
-        let (n, spans) = lanes.fold((0_u64, 0), |(n, s), l| (n + 1, s + spans_of(l)));
+    let all = OfProcess::all(trace, roles);
+    for (p, of) in trace.processes().iter().zip(&all).take(PROCESSES_SHOWN) {
         t.row(vec![
             printable(&p.pid),
             printable(p.name.as_deref().unwrap_or("")),
-            process_role(trace, roles, i),
+            of.role(p),
             p.rank.to_string(),
-            n.to_string(),
-            format_count(spans),
+            of.lanes.to_string(),
+            format_count(of.spans),
             table::shorten(&printable(p.host.as_deref().unwrap_or("")), 24),
         ]);
     }
     section(out, "Processes", &t);
+    more(out, all.len(), PROCESSES_SHOWN, "processes");
 }
 
 fn section(out: &mut String, title: &str, t: &Table) {
@@ -273,14 +305,11 @@ fn section(out: &mut String, title: &str, t: &Table) {
 
 fn devices_text(out: &mut String, trace: &Trace) {
     let mut t = Table::new(&["device", "<name", "streams", "operations", "<note"]);
-    for (i, d) in trace.devices().iter().enumerate() {
-        let streams = trace.streams().iter().filter(|s| s.device.index() == i);
-        let mut n = 0_u64;
-        let mut ops = 0;
-        for stream in streams {
-            n += 1;
-            ops += stream.ops.map_or(0, |l| spans_of(trace.lane(l)));
-        }
+    let all = streams_of(trace);
+    for (d, streams) in trace.devices().iter().zip(&all).take(PROCESSES_SHOWN) {
+        let n = streams.len();
+        let of = |s: &&Stream| s.ops.map_or(0, |l| spans_of(trace.lane(l)));
+        let ops: u64 = streams.iter().map(of).sum();
         let note = if d.counts {
             ""
         } else {
@@ -295,6 +324,7 @@ fn devices_text(out: &mut String, trace: &Trace) {
         ]);
     }
     section(out, "GPUs", &t);
+    more(out, all.len(), PROCESSES_SHOWN, "GPUs");
     if t.is_empty() {
         out.push_str("\nGPUs\n  None: no GPU activity was recorded.\n");
     }
@@ -390,11 +420,9 @@ fn notices_text(out: &mut String, opened: &Opened) {
         out.push_str("  Everything was read; nothing was repaired, skipped or guessed.\n");
     }
     let many = opened.report.files.len() > 1;
-    for notice in &opened.report.notices {
-        out.push_str(&format!(
-            "  {}\n",
-            notices::to_text(&opened.trace, notice, many)
-        ));
+    let all: Vec<_> = opened.report.notices.iter().collect();
+    for line in notices::lines(&opened.trace, &all, many) {
+        out.push_str(&table::sentence(&line));
     }
 }
 
@@ -461,14 +489,15 @@ fn file_json(trace: &Trace, file: &FileReport) -> Value {
 }
 
 fn processes_json(trace: &Trace, roles: &[&'static str]) -> Vec<Value> {
+    let all = OfProcess::all(trace, roles);
     trace
         .processes()
         .iter()
-        .enumerate()
-        .map(|(i, p)| {
+        .zip(&all)
+        .map(|(p, of)| {
             json!({
                 "pid": p.pid, "name": p.name, "host": p.host, "rank": p.rank,
-                "role": process_role(trace, roles, i), "parent": p.parent,
+                "role": of.role(p), "parent": p.parent,
             })
         })
         .collect()
@@ -478,12 +507,10 @@ fn devices_json(trace: &Trace) -> Vec<Value> {
     trace
         .devices()
         .iter()
-        .enumerate()
-        .map(|(i, d)| {
-            let streams: Vec<Value> = trace
-                .streams()
+        .zip(streams_of(trace))
+        .map(|(d, streams)| {
+            let streams: Vec<Value> = streams
                 .iter()
-                .filter(|s| s.device.index() == i)
                 .map(|s| {
                     let ops = s.ops.map_or(0, |l| spans_of(trace.lane(l)));
                     json!({"stream": s.number, "context": s.context, "operations": ops})

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::CliError;
 use super::args::Open;
+use super::losses::{self, Losses};
 use super::table;
 use crate::import::{self, ImportReport, Loaded, OpenOptions, Progress};
 use crate::model::Trace;
@@ -21,20 +22,23 @@ pub struct Opened {
     pub trace: Trace,
     /// What happened while reading.
     pub report: ImportReport,
+    /// What did not get into the timeline.
+    pub losses: Losses,
     /// Wall time of reading.
     pub seconds: f64,
 }
 
-/// Opens `paths` as one trace. Shows progress on stderr while that is a terminal.
+/// Opens `paths` as one trace. Shows progress on stderr while that is a terminal, and warns there of what could not be
+/// read.
 ///
 /// # Errors
 /// When nothing can be read, and for a shift of a path that was not given.
 pub fn open(paths: &[PathBuf], how: &Open) -> Result<Opened, CliError> {
     if let Some((index, _ns)) = how.shift.iter().find(|(i, _ns)| *i >= paths.len()) {
         return Err(CliError::Usage(format!(
-            "--shift names path {}, but there are {} paths.",
+            "--shift names path {}, but {} given.",
             index + 1,
-            paths.len()
+            table::were(paths.len() as u64, "path")
         )));
     }
     let options = OpenOptions {
@@ -46,10 +50,13 @@ pub fn open(paths: &[PathBuf], how: &Open) -> Result<Opened, CliError> {
     let loaded = watch(|progress| import::open(paths, &options, progress))?;
     let Loaded { trace, mut report } = loaded;
     report.sort();
+    let seconds = begun.elapsed().as_secs_f64();
+    let losses = losses::look(paths, &trace, &report);
     Ok(Opened {
         trace,
         report,
-        seconds: begun.elapsed().as_secs_f64(),
+        losses,
+        seconds,
     })
 }
 

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use crate::import::LoadError;
 
@@ -17,6 +17,7 @@ mod compare;
 mod demo;
 mod info;
 mod load;
+mod losses;
 mod notices;
 #[cfg(feature = "png")]
 mod png;
@@ -26,6 +27,7 @@ mod table;
 mod whatif;
 
 use args::{Cli, Command};
+use table::printable;
 
 /// The trace cannot be read, or the result cannot be written.
 pub const EXIT_UNREADABLE: u8 = 1;
@@ -33,7 +35,7 @@ pub const EXIT_UNREADABLE: u8 = 1;
 pub const EXIT_USAGE: u8 = 2;
 /// `check`: a limit does not hold.
 pub const EXIT_BROKEN: u8 = 3;
-/// `check`: a limit cannot be judged.
+/// `check`: a limit cannot be judged. `whatif`: nothing can be predicted.
 pub const EXIT_INCONCLUSIVE: u8 = 4;
 
 /// What the user wants.
@@ -93,7 +95,10 @@ pub fn start() -> Request {
         }
     };
     let command = match cli.command {
-        None => return window(cli.paths),
+        None => match mistyped(&cli.paths) {
+            Some(text) => return Request::Done(finish(Err(CliError::Usage(text)))),
+            None => return window(cli.paths),
+        },
         // Where there is a display, a sample is shown like any other trace.
         Some(Command::Demo(args)) if !args.list && display_is_there() => match demo::path(&args) {
             Ok(path) => return Request::Window(vec![path]),
@@ -121,19 +126,62 @@ fn written(code: u8, result: io::Result<()>) -> Result<u8, CliError> {
     }
 }
 
+/// What was probably meant, where the first word is neither a path nor a command but resembles one.
+fn mistyped(paths: &[PathBuf]) -> Option<String> {
+    let first = paths.first()?;
+    let word = first.to_str().filter(|_| !first.exists())?;
+    let names = Cli::command();
+    let near = names
+        .get_subcommands()
+        .map(|c| (edits(word, c.get_name()), c.get_name().to_owned()))
+        .min()
+        .filter(|(n, name)| *n <= 2 && *n < name.chars().count() / 2 + 1)?;
+    let word = printable(word);
+    Some(format!(
+        "There is no command and no file `{word}`. Did you mean `stallscope {}`?",
+        near.1
+    ))
+}
+
+/// Characters to insert, delete, replace, or swap with their neighbour to make `b` of `a`.
+fn edits(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(64).collect(), b.chars().collect());
+    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let same = usize::from(a[i - 1] != b[j - 1]);
+            let mut least = (rows[i - 1][j - 1] + same)
+                .min(rows[i - 1][j] + 1)
+                .min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(least);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
+
 /// The window, or why there is none.
 fn window(paths: Vec<PathBuf>) -> Request {
     if display_is_there() {
         return Request::Window(paths);
+    }
+    let unread = |p: &PathBuf| Some(LoadError::io(p, &std::fs::metadata(p).err()?));
+    if let Some(error) = paths.iter().find_map(unread) {
+        return Request::Done(finish(Err(error.into())));
     }
     let why = if cfg!(feature = "gui") {
         "There is no display to open a window on."
     } else {
         "This program was built without the window."
     };
-    let path = paths
-        .first()
-        .map_or_else(|| "PATH".to_owned(), |p| p.display().to_string());
+    let path = paths.first().map_or_else(
+        || "PATH".to_owned(),
+        |p| printable(&p.display().to_string()),
+    );
     let text = format!(
         "{why}\nPrint the analysis: stallscope report {path}\nDraw a picture:     stallscope png {path} -o timeline.png"
     );
@@ -154,7 +202,7 @@ fn run(command: Command, out: &mut dyn Write) -> Result<u8, CliError> {
         Command::Info(args) => info::run(&args, out),
         Command::Report(args) => report::run(&args, out),
         #[cfg(feature = "png")]
-        Command::Png(args) => png::run(&args),
+        Command::Png(args) => png::run(&args, out),
         #[cfg(not(feature = "png"))]
         Command::Png(_args) => Err(CliError::Usage(
             "This program was built without pictures: build it with the feature `png` or `gui`."
@@ -190,12 +238,56 @@ pub fn fail(message: &str) -> ExitCode {
 /// Writes an error to stderr; a closed stderr is nobody's problem.
 fn complain(error: &CliError) {
     let mut err = io::stderr().lock();
-    let _ = writeln!(err, "{error}");
+    // Paths and texts of files may hold anything; line ends are ours, but for those in a path.
+    let text = match error {
+        CliError::Load(e) => {
+            let mut quiet = e.clone();
+            quiet.path = PathBuf::from(printable(&e.path.display().to_string()));
+            quiet.to_string()
+        }
+        CliError::File { what, error, path } => {
+            let path = printable(&path.display().to_string());
+            format!("{what}: {error}.\n{path}")
+        }
+        other => other.to_string(),
+    };
+    for line in text.lines() {
+        let _ = writeln!(err, "{}", printable(line));
+    }
     if let CliError::Load(LoadError {
         command: Some(command),
         ..
     }) = error
     {
-        let _ = writeln!(err, "{command}");
+        let _ = writeln!(err, "{}", printable(command));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mistyped_commands_are_recognised() {
+        assert_eq!(edits("reprot", "report"), 1);
+        assert_eq!(edits("", "png"), 3);
+        assert_eq!(edits("check", "check"), 0);
+        let meant = |word: &str| {
+            let text = mistyped(&[PathBuf::from(word)])?;
+            let (_, name) = text.split_once("`stallscope ")?;
+            Some(name.trim_end_matches("`?").to_owned())
+        };
+        for (word, command) in [
+            ("reprot", Some("report")),
+            ("inf", Some("info")),
+            ("chekc", Some("check")),
+            ("whatiff", Some("whatif")),
+            ("pgn", Some("png")),
+            ("trace.json", None),
+            ("x", None),
+            ("Cargo.toml", None),
+        ] {
+            assert_eq!(meant(word).as_deref(), command, "{word}");
+        }
     }
 }

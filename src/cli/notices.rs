@@ -1,11 +1,42 @@
 //! Notices of an import as text and JSON.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::analyse::Analysed;
 use super::table::printable;
-use crate::import::Notice;
+use crate::import::{Notice, NoticeKind};
 use crate::model::Trace;
+use crate::time::format_count;
+
+/// Notices of one reason that are shown each; of more, the rest is counted.
+const EACH: usize = 3;
+
+/// Notices as lines of text: of many with the same reason the first ones and a count.
+pub fn lines(trace: &Trace, notices: &[&Notice], many: bool) -> Vec<String> {
+    let mut of_reason: BTreeMap<(NoticeKind, &str), usize> = BTreeMap::new();
+    for n in notices {
+        *of_reason.entry((n.kind, n.code)).or_default() += 1;
+    }
+    let mut shown: BTreeMap<(NoticeKind, &str), usize> = BTreeMap::new();
+    let mut out = Vec::new();
+    for n in notices {
+        let key = (n.kind, n.code);
+        let (all, before) = (of_reason[&key], shown.entry(key).or_default());
+        *before += 1;
+        if *before <= EACH || all <= EACH + 1 {
+            out.push(to_text(trace, n, many));
+        } else if *before == EACH + 1 {
+            let rest = format_count((all - EACH) as u64);
+            let kind = n.kind.label();
+            out.push(format!(
+                "{kind}: the same of {rest} more files; `info --json` lists all"
+            ));
+        }
+    }
+    out
+}
 
 /// The name of the file that a notice is about.
 pub fn file(trace: &Trace, notice: &Notice) -> Option<String> {
@@ -15,10 +46,14 @@ pub fn file(trace: &Trace, notice: &Notice) -> Option<String> {
     Some(printable(&name.to_string_lossy()))
 }
 
-/// A line of text; names the file where there are several.
-pub fn to_text(trace: &Trace, notice: &Notice, many: bool) -> String {
+/// A line of text; names the file where there are several, or where nothing came of it.
+fn to_text(trace: &Trace, notice: &Notice, many: bool) -> String {
     let mut text = printable(&notice.to_string());
-    if let Some(file) = file(trace, notice).filter(|_f| many) {
+    if let Some(path) = &notice.path {
+        // Nothing else in the report says where it lies.
+        let path = printable(&path.display().to_string());
+        text.push_str(&format!("  in {path}"));
+    } else if let Some(file) = file(trace, notice).filter(|_f| many) {
         text.push_str(&format!("  in {file}"));
     }
     text

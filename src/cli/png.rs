@@ -1,7 +1,8 @@
 //! `stallscope png`: the timeline as a picture, without a display.
 
 use std::fs;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::analyse;
@@ -11,8 +12,18 @@ use super::{CliError, load};
 use crate::export::png::{self, PngError, PngOptions};
 use crate::view::{Lod, RowState, RowTree, Rows};
 
-/// Runs the command. Says on stderr what was written; stdout stays empty.
-pub fn run(args: &Png) -> Result<u8, CliError> {
+/// Runs the command. Says on stderr what was written; stdout stays empty, or is the picture (`-o -`).
+pub fn run(args: &Png, out: &mut dyn Write) -> Result<u8, CliError> {
+    let to_stdout = args.output.as_os_str() == "-";
+    if to_stdout && std::io::stdout().is_terminal() {
+        return Err(CliError::Usage(
+            "A picture is nothing for a terminal: write it to a file with -o FILE, or send it on with `-o - | …`."
+                .to_owned(),
+        ));
+    }
+    if !to_stdout {
+        spare(&args.output, args.input.paths.iter().map(AsRef::as_ref))?;
+    }
     let scope = Scope {
         range: args.range.clone(),
         rank: None,
@@ -21,6 +32,13 @@ pub fn run(args: &Png) -> Result<u8, CliError> {
     let opened = load::open(&args.input.paths, &args.input.open)?;
     let a = analyse::analyse(opened, &scope)?;
     let trace = a.analysis.trace();
+    if !to_stdout {
+        // A folder that was named holds files that were not.
+        spare(
+            &args.output,
+            trace.sources().iter().map(|s| s.path.as_ref()),
+        )?;
+    }
     let lod = Arc::new(Lod::build(trace, &a.analysis));
     let tree = Arc::new(RowTree::new(trace, &a.analysis, lod));
     let rows = Rows::new(tree, &RowState::default());
@@ -41,14 +59,22 @@ pub fn run(args: &Png) -> Result<u8, CliError> {
         PngError::Encode(error) => CliError::Output(std::io::Error::other(error)),
         other => CliError::Usage(format!("{other}.")),
     })?;
-    fs::write(&args.output, &picture.png).map_err(|error| CliError::File {
-        what: "The picture cannot be written",
-        error,
-        path: args.output.clone(),
-    })?;
+    if to_stdout {
+        out.write_all(&picture.png)?;
+    } else {
+        fs::write(&args.output, &picture.png).map_err(|error| CliError::File {
+            what: "The picture cannot be written",
+            error,
+            path: args.output.clone(),
+        })?;
+    }
     let size = picture.layout;
     let fits = size.notice().map_or(String::new(), |n| format!("; {n}"));
-    let path = printable(&args.output.display().to_string());
+    let path = if to_stdout {
+        "Picture".to_owned()
+    } else {
+        printable(&args.output.display().to_string())
+    };
     let _ = writeln!(
         std::io::stderr().lock(),
         "{path}: {} × {} pixels{fits}",
@@ -56,6 +82,36 @@ pub fn run(args: &Png) -> Result<u8, CliError> {
         size.height
     );
     Ok(0)
+}
+
+/// Refuses to write a picture over a file that is read.
+fn spare<'a>(output: &Path, inputs: impl Iterator<Item = &'a Path>) -> Result<(), CliError> {
+    // What does not exist yet is nobody's input.
+    let Ok(output) = fs::canonicalize(output) else {
+        return Ok(());
+    };
+    for input in inputs {
+        if fs::canonicalize(input).is_ok_and(|i| i == output) || same_file(input, &output) {
+            return Err(CliError::Usage(format!(
+                "The picture would overwrite the trace {}: choose another file for -o.",
+                printable(&input.display().to_string())
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Two names of one file: hard links.
+#[cfg(unix)]
+fn same_file(a: &Path, b: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let id = |p: &Path| fs::metadata(p).ok().map(|m| (m.dev(), m.ino()));
+    id(a).is_some_and(|a| Some(a) == id(b))
+}
+
+#[cfg(not(unix))]
+fn same_file(_a: &Path, _b: &Path) -> bool {
+    false
 }
 
 /// The name of the first path, and how many more there are.

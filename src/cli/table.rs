@@ -2,7 +2,13 @@
 
 use std::fmt::Write as _;
 
+use crate::analysis::counted;
 use crate::time::{Unit, format_count};
+
+/// Characters of a line of a table, if its columns of text can be made that narrow.
+const WIDEST: usize = 140;
+/// Characters that a column of text keeps.
+const NARROWEST: usize = 16;
 
 /// A table with aligned columns: the first column left, the others right unless told otherwise.
 pub struct Table {
@@ -40,7 +46,23 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// The table, each line indented by two blanks.
+    /// Takes from the widest columns of text what makes lines too long; numbers stay whole.
+    fn narrow(&self, widths: &mut [usize]) {
+        let total = |w: &[usize]| 1 + w.iter().map(|w| w + 2).sum::<usize>();
+        while total(widths) > WIDEST {
+            let texts = (0..widths.len()).filter(|&i| self.left[i]);
+            let Some(i) = texts.max_by_key(|&i| widths[i]) else {
+                return;
+            };
+            if widths[i] <= NARROWEST.max(self.head[i].chars().count()) {
+                return;
+            }
+            widths[i] -= 1;
+        }
+    }
+
+    /// The table, each line indented by two blanks. Columns of text are shortened where it would be wider than a
+    /// terminal.
     pub fn render(&self) -> String {
         let columns = self.head.len();
         let cell = |row: &[String], i: usize| row.get(i).map_or("", String::as_str).to_owned();
@@ -50,12 +72,13 @@ impl Table {
                 .max()
                 .unwrap_or(0)
         };
-        let widths: Vec<usize> = (0..columns).map(width).collect();
+        let mut widths: Vec<usize> = (0..columns).map(width).collect();
+        self.narrow(&mut widths);
         let mut out = String::new();
         for row in std::iter::once(&self.head).chain(&self.rows) {
             let mut line = String::from(" ");
             for (i, w) in widths.iter().enumerate() {
-                let text = cell(row, i);
+                let text = shorten(&cell(row, i), *w);
                 let pad = " ".repeat(w.saturating_sub(text.chars().count()));
                 if self.left[i] {
                     let _ = write!(line, " {text}{pad} ");
@@ -90,6 +113,12 @@ pub fn percent(part: i64, whole: i64) -> String {
     format!("{}.{} %", permille / 10, permille % 10)
 }
 
+/// `1 step was`, `12 steps were`.
+pub fn were(n: u64, what: &str) -> String {
+    let verb = if n == 1 { "was" } else { "were" };
+    format!("{} {verb}", counted(n, what))
+}
+
 /// Bytes in decimal units: `2.7 MB`.
 pub fn bytes(n: u64) -> String {
     const UNITS: [(&str, u64); 3] = [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)];
@@ -117,6 +146,28 @@ pub fn shorten(text: &str, max: usize) -> String {
     let start: String = text.chars().take(head).collect();
     let end: String = text.chars().skip(n - tail).collect();
     format!("{start}…{end}")
+}
+
+/// Characters of a line of prose.
+const LINE: usize = 118;
+
+/// A sentence as indented lines that fit a terminal; what follows the first is indented further.
+pub fn sentence(text: &str) -> String {
+    let mut out = String::new();
+    let mut line = String::from(" ");
+    for word in text.split_whitespace() {
+        let long = line.chars().count() + 1 + word.chars().count() > LINE;
+        if long && !line.trim().is_empty() {
+            out.push_str(&line);
+            out.push('\n');
+            line = String::from("   ");
+        }
+        line.push(' ');
+        line.push_str(word);
+    }
+    out.push_str(&line);
+    out.push('\n');
+    out
 }
 
 /// Text that is safe on a terminal: control characters are shown as escapes.
@@ -185,6 +236,39 @@ mod tests {
             "2024-02-29 12:34:56.000000007 UTC"
         );
         assert_eq!(utc(-1), "1969-12-31 23:59:59.999999999 UTC");
+    }
+
+    #[test]
+    fn wide_tables_shorten_texts_and_never_numbers() {
+        let mut t = Table::new(&["name", "<note", "ms"]);
+        let (name, note) = ("n".repeat(40), "o".repeat(200));
+        t.row(vec![name.clone(), note, "123,456,789.000".to_owned()]);
+        let text = t.render();
+        assert!(text.lines().all(|l| l.chars().count() <= WIDEST), "{text}");
+        assert!(text.contains(&name) && text.contains("123,456,789.000") && text.contains('…'));
+        let heads = ["12345"; 40];
+        let mut t = Table::new(&heads);
+        t.row(heads.map(str::to_owned).to_vec());
+        assert!(!t.render().contains('…'));
+    }
+
+    #[test]
+    fn sentences_wrap_between_words() {
+        assert_eq!(sentence("a b"), "  a b\n");
+        let text = sentence(&"word ".repeat(60));
+        assert!(text.lines().count() == 3 && text.lines().all(|l| l.chars().count() <= LINE));
+        assert_eq!(text.split_whitespace().count(), 60);
+        let long = "x".repeat(300);
+        assert_eq!(sentence(&long), format!("  {long}\n"));
+    }
+
+    #[test]
+    fn one_is_no_plural() {
+        assert_eq!(counted(1, "span"), "1 span");
+        assert_eq!(counted(0, "span"), "0 spans");
+        assert_eq!(counted(1_203, "process"), "1,203 processes");
+        assert_eq!(were(1, "pair"), "1 pair was");
+        assert_eq!(were(2, "pair"), "2 pairs were");
     }
 
     #[test]

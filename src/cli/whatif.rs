@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use super::analyse::{self, Analysed};
 use super::args::Whatif;
 use super::steady::Steady;
-use super::table::{Table, ms, percent};
+use super::table::{Table, ms, percent, sentence};
 use super::{CliError, EXIT_INCONCLUSIVE, load};
 use crate::analysis::{Basis, Missing, PROFILED_SPEED, Rates, StepRow, counted};
 
 const LIMITS: &str = "Limits: loading gets slower with more workers (they share the CPU); near the point where loading just keeps up, its \
-variation alone makes waits;\n  one slow sample blocks, since batches come in order; prefetch depth, storage and memory are not modelled.";
+variation alone makes waits; one slow sample blocks, since batches come in order; prefetch depth, storage and memory are not modelled.";
 const BEST_CASE: &str = "The hand-over of a batch from worker to loop was not measured: predictions with workers are a best case.";
 
 /// From this difference between the model and the measured step on, its answers are called rough.
@@ -59,9 +59,8 @@ fn to_text(out: &mut String, a: &Analysed, args: &Whatif, rank: usize, rates: Op
     match rates {
         Some(rates) => predictions(out, a, args, rank, rates),
         None => {
-            out.push_str("The effect of workers cannot be predicted.\n  ");
-            out.push_str(&why_not(a, rank));
-            out.push('\n');
+            out.push_str("The effect of workers cannot be predicted.\n");
+            out.push_str(&sentence(&why_not(a, rank)));
         }
     }
     if args.no_sync {
@@ -180,11 +179,11 @@ fn predictions(out: &mut String, a: &Analysed, args: &Whatif, rank: usize, rates
         ));
     }
     if !rates.handover_known {
-        out.push_str(&format!("  {BEST_CASE}\n"));
+        out.push_str(&sentence(BEST_CASE));
     }
-    out.push_str(&format!("  {LIMITS}\n"));
+    out.push_str(&sentence(LIMITS));
     if rates.profiled {
-        out.push_str(&format!("  {PROFILED_SPEED}\n"));
+        out.push_str(&sentence(PROFILED_SPEED));
     }
 }
 
@@ -197,8 +196,8 @@ fn bubbles(a: &Analysed, rank: usize) -> Option<(i64, i64)> {
 fn no_sync(out: &mut String, a: &Analysed, rank: usize) {
     match bubbles(a, rank) {
         Some((bubble, time)) => out.push_str(&format!(
-            "Without synchronising calls: the GPU stood idle {} ms after them, {} of the step time, beside waits for data. That is the \
-             most that can be won.\n",
+            "Without synchronising calls: the GPU stood idle {} ms after them, {} of the step time, beside waits for data.\n\
+             That is the most that can be won.\n",
             ms(bubble),
             percent(bubble, time),
         )),

@@ -84,7 +84,9 @@ pub fn report(analysis: &Analysis, options: &ReportOptions) -> Value {
     put("gpu", gpus.into());
     put("ranks", ranks.into());
     put("rank_table", rank_table(analysis, window));
-    put("overlap", overlap(analysis, window));
+    let (overlap, left_out) = overlap(analysis, window);
+    put("overlap", overlap);
+    put("overlap_left_out", left_out.into());
     put("queue", queue(analysis, window));
     put("launch", launch(analysis, window));
     put("lanes", lanes(analysis, window));
@@ -443,9 +445,11 @@ fn rank_table(analysis: &Analysis, window: TimeRange) -> Value {
     })
 }
 
-fn overlap(analysis: &Analysis, window: TimeRange) -> Value {
+/// Pairs of streams, and the number of those that are not listed because a GPU has too many.
+fn overlap(analysis: &Analysis, window: TimeRange) -> (Value, u64) {
     let mut out = Object::new();
-    for p in analysis.stream_pairs(window) {
+    let found = analysis.stream_pairs(window);
+    for p in found.pairs {
         let key = format!(
             "{}|{}",
             analysis.stream_key(p.first),
@@ -459,7 +463,7 @@ fn overlap(analysis: &Analysis, window: TimeRange) -> Value {
         });
         out.insert(key, value);
     }
-    out.into()
+    (out.into(), found.left_out)
 }
 
 fn queue(analysis: &Analysis, window: TimeRange) -> Value {

@@ -66,6 +66,22 @@ impl Candidate {
     }
 }
 
+/// Names that a notice about many files gives.
+pub(super) const NAMED: usize = 3;
+
+/// `a, b, c and 7 more`.
+pub(super) fn some_names(names: &[String], all: u64) -> String {
+    let shown = &names[..names.len().min(NAMED)];
+    match all.saturating_sub(shown.len() as u64) {
+        0 => shown.join(", "),
+        more => format!(
+            "{} and {} more",
+            shown.join(", "),
+            crate::time::format_count(more)
+        ),
+    }
+}
+
 /// What looking found.
 #[derive(Default)]
 pub(super) struct Looked {
@@ -80,6 +96,8 @@ pub(super) struct Looked {
     others: u64,
     /// Files that several of the given paths lead to, without the first mention.
     repeated: Vec<PathBuf>,
+    /// The first of those.
+    other_names: Vec<String>,
 }
 
 impl Looked {
@@ -94,7 +112,12 @@ impl Looked {
             None,
             self.others,
             &[],
-            || "Files that are no traces lie beside them and were left alone.".to_owned(),
+            || {
+                format!(
+                    "Files that are no traces lie beside them and were left alone: {}.",
+                    some_names(&self.other_names, self.others)
+                )
+            },
         );
         if let Some(first) = self.repeated.first() {
             let count = self.repeated.len() as u64;
@@ -117,6 +140,14 @@ impl Looked {
             } else {
                 self.repeated.push(candidate.path);
             }
+        }
+    }
+
+    /// A file that is no trace and need not be one.
+    fn other(&mut self, path: &Path) {
+        self.others += 1;
+        if self.other_names.len() < NAMED {
+            self.other_names.push(file_name(path));
         }
     }
 
@@ -153,7 +184,13 @@ pub(super) fn look(paths: &[PathBuf], progress: &Progress) -> Result<Looked, Loa
             }
         };
         if meta.is_dir() {
+            let before = (looked.candidates.len(), looked.refusals.len());
             look_into_folder(&mut looked, arg, path, progress)?;
+            // Alone, it is refused with more words.
+            if (looked.candidates.len(), looked.refusals.len()) == before && paths.len() > 1 {
+                let text = "No trace was found in this folder.".to_owned();
+                looked.note(NoticeKind::Skipped, "file_refused", path, text);
+            }
         } else if meta.is_file() {
             looked.files_seen += 1;
             look_at_file(&mut looked, arg, path, meta.len(), progress)?;
@@ -319,7 +356,7 @@ fn look_at_folder_file(
                 let text = format!("{} {}", error.cause, error.remedy);
                 looked.note(NoticeKind::Skipped, "file_refused", path, text);
             } else {
-                looked.others += 1;
+                looked.other(path);
             }
             if trap.explains_folder() {
                 looked.refusals.push(trap.refuse(path));
@@ -328,7 +365,7 @@ fn look_at_folder_file(
         Content::Tar | Content::Zip => {
             look_into_archive(looked, arg, path, &content, head.compressed, progress)?;
         }
-        Content::Chrome { sure: false } if !mentions_events(path, progress) => looked.others += 1,
+        Content::Chrome { sure: false } if !mentions_events(path, progress) => looked.other(path),
         _ => looked
             .candidates
             .extend(candidate(arg, path, &content, bytes, head.compressed)),
@@ -442,7 +479,7 @@ fn look_at_member(
             looked.refuse(error);
         }
         Content::Trap(trap) if trap.explains_folder() => looked.refuse(trap.refuse(&full)),
-        Content::Trap(_) | Content::Chrome { sure: false } => looked.others += 1,
+        Content::Trap(_) | Content::Chrome { sure: false } => looked.other(&full),
         content => {
             let found = candidate(arg, &full, content, member.stored, member.compressed);
             looked.candidates.extend(found.map(|c| Candidate {

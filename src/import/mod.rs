@@ -22,6 +22,8 @@ mod nsight;
 mod open;
 mod progress;
 mod report;
+mod runs;
+mod small;
 mod sniff;
 mod together;
 mod traps;
@@ -33,6 +35,7 @@ pub use args::{ArgsReader, FoundArgs, SharedArgs};
 pub use error::{ErrorKind, LoadError};
 pub use progress::{Phase, Progress};
 pub use report::{FileReport, ImportReport, Notice, NoticeKind, Place};
+pub use small::{SMALL, read_small};
 
 /// A trace and what happened while it was read.
 pub struct Loaded {

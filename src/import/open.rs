@@ -9,7 +9,7 @@ use super::find::{self, Candidate, Format, Looked};
 use super::memory;
 use super::{
     Context, ErrorKind, ImportReport, LoadError, Loaded, NoticeKind, OpenOptions, Phase, Progress,
-    chrome, dftracer, nsight, together,
+    chrome, dftracer, nsight, runs, together,
 };
 use crate::model::{Clock, Source, Trace, TraceBuilder};
 
@@ -129,6 +129,7 @@ impl Attempt {
         progress.check(&files[0].path)?;
         shift_by_hand(&mut builder, &mut report, files, options);
         together::ranks_by_name(&mut builder);
+        runs::ranks_of_runs(&mut builder, &mut report);
         together::unique_keys(&mut builder);
         if builder.so_far().sources().is_empty() {
             let first = failed.into_iter().next().map(|(_, error)| error);
@@ -196,10 +197,18 @@ impl Attempt {
         };
         let first_name = file_name(&first.path);
         let failed: BTreeSet<&Path> = before.failed.iter().map(|(p, _)| p.as_path()).collect();
-        for file in files.iter().filter(|f| !stays.contains(f.path.as_path())) {
-            if failed.contains(file.path.as_path()) {
-                continue;
-            }
+        let left_out: Vec<&Candidate> = files
+            .iter()
+            .filter(|f| !stays.contains(f.path.as_path()) && !failed.contains(f.path.as_path()))
+            .collect();
+        let few = if left_out.len() > find::NAMED {
+            // A notice each would bury all others.
+            self.explain_many(&left_out, &first_name, before.first_unix);
+            Vec::new()
+        } else {
+            left_out
+        };
+        for file in few {
             note_path(
                 &mut self.report,
                 NoticeKind::Skipped,
@@ -220,6 +229,24 @@ impl Attempt {
             );
         }
         self.failed.extend(before.failed);
+    }
+
+    /// One notice for many files whose clocks do not relate.
+    fn explain_many(&mut self, files: &[&Candidate], first_name: &str, first_unix: bool) {
+        let names: Vec<String> = files.iter().map(|f| file_name(&f.path)).collect();
+        let count = files.len() as u64;
+        let who = if first_unix {
+            "they do".to_owned()
+        } else {
+            format!("{first_name} does")
+        };
+        self.report.note_many(NoticeKind::Skipped, "clock_unrelated", None, count, &[], || {
+            format!(
+                "Files were not opened with {first_name} ({}): {who} not say when time zero was, so they cannot be put \
+                 on one axis. Open them alone, or give their shifts by hand.",
+                find::some_names(&names, count),
+            )
+        });
     }
 }
 

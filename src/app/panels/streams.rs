@@ -5,27 +5,28 @@ use std::sync::Arc;
 use egui::Ui;
 
 use super::{FnTable, Scope, busy_ui, caption_ui, empty_ui, shown_ui, waker};
-use crate::analysis::StreamPair;
+use crate::analysis::{STREAMS_PAIRED, StreamPair, StreamPairs};
 use crate::app::action::Actions;
 use crate::app::document::Document;
 use crate::app::jobs::Latest;
 use crate::app::state::AppState;
 use crate::app::table::{Cell, Column, Table, TableState, percent};
 use crate::model::{StreamId, Trace};
-use crate::time::format_ns;
+use crate::time::{format_count, format_ns};
 
 /// Pairs of streams in a window.
-pub type Job = Latest<Scope, Vec<StreamPair>>;
+pub type Job = Latest<Scope, StreamPairs>;
 
 /// Draws the tab.
 pub fn streams_ui(ui: &mut Ui, state: &mut AppState, _actions: &mut Actions) {
     let Some(doc) = &mut state.doc else {
         return;
     };
-    let Some(pairs) = request(ui, doc) else {
+    let Some(found) = request(ui, doc) else {
         busy_ui(ui);
         return;
     };
+    let pairs = found.pairs.as_slice();
     if pairs.is_empty() {
         let why = match doc.trace.streams().len() {
             0 => "No GPU streams in this trace.",
@@ -37,17 +38,23 @@ pub fn streams_ui(ui: &mut Ui, state: &mut AppState, _actions: &mut Actions) {
         empty_ui(ui, state, why);
         return;
     }
-    let text = sentence(&doc.trace, &pairs);
+    let mut text = sentence(&doc.trace, pairs);
+    if found.left_out > 0 {
+        text.push_str(&format!(
+            " Only the {STREAMS_PAIRED} busiest streams of a GPU are compared: {} other pairs are not listed.",
+            format_count(found.left_out)
+        ));
+    }
     caption_ui(ui, state, &text);
     let Some(doc) = &mut state.doc else {
         return;
     };
     let (trace, stamp) = (doc.trace.clone(), doc.jobs.streams.stamp());
-    let table = table(&trace, &pairs);
+    let table = table(&trace, pairs);
     shown_ui(ui, doc, &table, stamp, TableState::descending(3));
 }
 
-fn request(ui: &Ui, doc: &mut Document) -> Option<Arc<Vec<StreamPair>>> {
+fn request(ui: &Ui, doc: &mut Document) -> Option<Arc<StreamPairs>> {
     let scope = Scope::of(doc);
     let analysis = doc.analysis.clone();
     let gpu = scope.rank.map(|r| analysis.ranks()[r].gpu);
@@ -56,10 +63,12 @@ fn request(ui: &Ui, doc: &mut Document) -> Option<Arc<Vec<StreamPair>>> {
         if let Some(gpu) = gpu {
             let trace = analysis.trace();
             let own = gpu.map(|g| analysis.gpus()[g].device);
-            pairs.retain(|p| Some(trace.stream(p.first).device) == own);
+            pairs
+                .pairs
+                .retain(|p| Some(trace.stream(p.first).device) == own);
         }
         // Streams without work in the range say nothing.
-        pairs.retain(|p| p.min_busy > 0);
+        pairs.pairs.retain(|p| p.min_busy > 0);
         pairs
     };
     doc.jobs.streams.request(scope, make, waker(ui.ctx()));
@@ -141,5 +150,8 @@ fn table<'a>(trace: &'a Trace, pairs: &'a [StreamPair]) -> FnTable<'a> {
 /// Runs `use_it` with the table.
 pub fn with_table<R>(doc: &Document, use_it: impl FnOnce(&dyn Table, u64) -> R) -> Option<R> {
     let pairs = doc.jobs.streams.last()?;
-    Some(use_it(&table(&doc.trace, pairs), doc.jobs.streams.stamp()))
+    Some(use_it(
+        &table(&doc.trace, &pairs.pairs),
+        doc.jobs.streams.stamp(),
+    ))
 }

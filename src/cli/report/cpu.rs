@@ -36,7 +36,7 @@ pub fn names(out: &mut String, a: &Analysed) {
     for r in rows.iter().take(LISTED) {
         t.row(vec![
             shorten(&printable(a.analysis.trace().name(r.name)), 48),
-            a.analysis.layers().info(r.layer).name.clone(),
+            printable(&a.analysis.layers().info(r.layer).name),
             format_count(r.count),
             ms(r.cpu_time),
             ms(r.gpu_launched),
@@ -136,7 +136,7 @@ fn phases(a: &Analysed, s: &SyncSum) -> String {
     by.sort_by_key(|(_p, ns)| std::cmp::Reverse(**ns));
     let text = |(phase, ns): &(&Option<LayerId>, &i64)| {
         let name = phase.map_or("no phase", |l| a.analysis.layers().info(l).name.as_str());
-        format!("{name} {}", ms(**ns))
+        format!("{} {}", printable(name), ms(**ns))
     };
     by.iter().take(4).map(text).collect::<Vec<_>>().join(", ")
 }

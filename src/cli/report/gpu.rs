@@ -1,10 +1,12 @@
 //! GPUs in the report: busy, idle and why, launches and queues, streams.
 
+use std::collections::BTreeSet;
+
 use super::super::analyse::Analysed;
-use super::super::table::{Table, ms, percent, printable, us};
+use super::super::table::{Table, ms, percent, printable, us, were};
 use super::{heading, say};
-use crate::analysis::{GapCause, QUEUE_FULL, counted};
-use crate::model::LaneId;
+use crate::analysis::{GapCause, QUEUE_FULL, STREAMS_PAIRED, StreamPairs, counted};
+use crate::model::DeviceId;
 use crate::time::format_count;
 
 /// GPUs shown in full; more of them get a line each.
@@ -177,6 +179,7 @@ fn phases(out: &mut String, a: &Analysed, gpu: usize) {
         .iter()
         .map(|(phase, ns)| {
             let name = phase.map_or("no phase", |l| a.analysis.layers().info(l).name.as_str());
+            let name = printable(name);
             format!("{name} {} ms ({})", ms(*ns), percent(*ns, f.idle))
         })
         .collect();
@@ -242,16 +245,18 @@ pub fn launches(out: &mut String, a: &Analysed) {
     queues(out, a);
 }
 
-fn lane_shown(a: &Analysed, lane: LaneId) -> bool {
-    let device = a.analysis.trace().lane_device(lane);
-    shown(a)
-        .iter()
-        .any(|&g| Some(a.analysis.gpus()[g].device) == device)
+fn shown_devices(a: &Analysed) -> BTreeSet<DeviceId> {
+    let gpus = a.analysis.gpus();
+    shown(a).into_iter().map(|g| gpus[g].device).collect()
 }
 
 fn queues(out: &mut String, a: &Analysed) {
     let mut queues = a.analysis.queues(a.window);
-    queues.retain(|q| q.max_in_flight > 0 && lane_shown(a, q.lane));
+    let devices = shown_devices(a);
+    queues.retain(|q| {
+        let device = a.analysis.trace().lane_device(q.lane);
+        q.max_in_flight > 0 && device.is_some_and(|d| devices.contains(&d))
+    });
     if queues.is_empty() {
         return;
     }
@@ -287,11 +292,13 @@ fn queues(out: &mut String, a: &Analysed) {
 
 /// Streams of the same GPU that worked at once.
 pub fn streams(out: &mut String, a: &Analysed) {
-    let mut pairs = a.analysis.stream_pairs(a.window);
-    pairs.retain(|p| {
-        let lane = a.analysis.trace().stream(p.first).ops;
-        p.min_busy > 0 && lane.is_some_and(|l| lane_shown(a, l))
-    });
+    let StreamPairs {
+        mut pairs,
+        left_out,
+    } = a.analysis.stream_pairs(a.window);
+    let devices = shown_devices(a);
+    pairs
+        .retain(|p| p.min_busy > 0 && devices.contains(&a.analysis.trace().stream(p.first).device));
     if pairs.is_empty() {
         return;
     }
@@ -299,8 +306,15 @@ pub fn streams(out: &mut String, a: &Analysed) {
     heading(out, "Streams that worked at once, in ms");
     let never = pairs.iter().filter(|p| p.both == 0).count();
     pairs.retain(|p| p.both > 0);
+    let few = format!(
+        "Of a GPU with more than {STREAMS_PAIRED} streams only the busiest {STREAMS_PAIRED} were compared: {} not looked at.",
+        were(left_out, "other pair")
+    );
     if pairs.is_empty() {
         say(out, "None: no two streams of a GPU were ever busy at once.");
+        if left_out > 0 {
+            say(out, &few);
+        }
         return;
     }
     let mut t = Table::new(&[
@@ -343,5 +357,8 @@ pub fn streams(out: &mut String, a: &Analysed) {
                 counted(never as u64, "other pair")
             ),
         );
+    }
+    if left_out > 0 {
+        say(out, &few);
     }
 }

@@ -31,7 +31,11 @@ fn opened(a: &Analysed) -> String {
         _ => {
             let names: Vec<String> = paths.iter().take(3).map(|p| name(p)).collect();
             match paths.len() {
-                n if n > 3 => format!("{} and {} more files", names.join(", "), n - 3),
+                n if n > 3 => format!(
+                    "{} and {}",
+                    names.join(", "),
+                    counted(n as u64 - 3, "more file")
+                ),
                 _ => names.join(", "),
             }
         }
@@ -274,8 +278,9 @@ pub fn notices_list(out: &mut String, a: &Analysed) {
     }
     heading(out, "Notices");
     let many = trace.sources().len() > 1;
-    for notice in &a.report.notices {
-        say(out, &notices::to_text(trace, notice, many));
+    let all: Vec<_> = a.report.notices.iter().collect();
+    for line in notices::lines(trace, &all, many) {
+        say(out, &line);
     }
 }
 
@@ -365,7 +370,7 @@ fn wrapped(out: &mut String, text: &str) {
     let mut line = String::new();
     for word in text.split_whitespace() {
         if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > WIDTH {
-            say(out, &printable(&line));
+            out.push_str(&format!("  {}\n", printable(&line)));
             // What follows belongs to the same sentence.
             line = String::from("  ");
         } else if !line.trim().is_empty() {
@@ -374,6 +379,6 @@ fn wrapped(out: &mut String, text: &str) {
         line.push_str(word);
     }
     if !line.trim().is_empty() {
-        say(out, &printable(&line));
+        out.push_str(&format!("  {}\n", printable(&line)));
     }
 }

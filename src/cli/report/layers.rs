@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use super::super::analyse::Analysed;
-use super::super::table::{Table, ms, percent, us};
+use super::super::table::{Table, ms, percent, printable, us};
 use super::{heading, say};
 use crate::analysis::{Percentiles, Scope};
 use crate::time::format_count;
@@ -44,7 +44,7 @@ pub fn layers(out: &mut String, a: &Analysed) {
         };
         let mark = if r.reaches_past { "*" } else { "" };
         t.row(vec![
-            a.analysis.layers().info(r.layer).name.clone(),
+            printable(&a.analysis.layers().info(r.layer).name),
             ms(r.wall),
             percent(r.wall, a.window.len()),
             ms(r.sum),

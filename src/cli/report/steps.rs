@@ -3,7 +3,7 @@
 use super::super::analyse::Analysed;
 use super::super::table::{Table, ms, percent, printable, shorten};
 use super::{heading, ms_or_dash, of_rank, say};
-use crate::analysis::{ColumnSummary, LayerId, StepRow, counted};
+use crate::analysis::{ColumnSummary, LayerId, Recorded, StepRow, counted};
 use crate::time::format_count;
 
 /// Steps listed from the beginning and from the end.
@@ -37,7 +37,7 @@ pub fn steps(out: &mut String, a: &Analysed, rank: usize) {
             r.steps_how.text()
         ),
     );
-    let has_gpu = r.gpu.is_some();
+    let known = Known::of(a, rank);
     let mut t = Table::new(&[
         "step",
         "time",
@@ -54,7 +54,7 @@ pub fn steps(out: &mut String, a: &Analysed, rank: usize) {
     ]);
     for row in listed(&rows) {
         t.row(match row {
-            Some(row) => cells(a, rank, row, has_gpu),
+            Some(row) => cells(a, rank, row, &known),
             None => vec![format!("… {} more", rows.len() - 2 * LISTED)],
         });
     }
@@ -64,7 +64,7 @@ pub fn steps(out: &mut String, a: &Analysed, rank: usize) {
         ("max", |s| s.max),
     ];
     for (name, pick) in summaries {
-        t.row(summary(&rows, name, pick, has_gpu));
+        t.row(summary(&rows, name, pick, &known));
     }
     out.push_str(&t.render());
     if rows
@@ -96,57 +96,73 @@ fn of_gpu(has_gpu: bool, ns: i64) -> String {
     if has_gpu { ms(ns) } else { "-".to_owned() }
 }
 
-fn cells(a: &Analysed, rank: usize, row: &StepRow, has_gpu: bool) -> Vec<String> {
-    let step = &a.analysis.ranks()[rank].steps[row.step];
-    let mark = if row.first { "^" } else { "" };
-    let inferred = a.analysis.inferred_passes(rank, row.step);
-    let pass = |layer: LayerId, guess: Option<crate::time::TimeRange>| match guess {
-        Some(guess) if row.phase(layer) == 0 => format!("~{}", ms(guess.len())),
-        _ => ms(row.phase(layer)),
-    };
-    vec![
-        format!("{}{mark}", shorten(&printable(&step.label), 24)),
-        ms(row.time()),
-        ms(row.wait),
-        of_gpu(has_gpu, row.wait_exposed),
-        of_gpu(has_gpu, row.wait_hidden),
-        pass(LayerId::FORWARD, inferred.and_then(|i| i.forward)),
-        pass(LayerId::BACKWARD, inferred.map(|i| i.backward)),
-        ms(row.phase(LayerId::OPTIMIZER)),
-        ms(row.other()),
-        ms(row.in_sync),
-        of_gpu(has_gpu, row.gpu_busy),
-        ms_or_dash(row.gpu_lag),
+/// The place of `forward` among [`columns`]; `backward` follows.
+const FORWARD: usize = 4;
+
+/// The columns after the label, in the order of the heads: what a step has there; `None` is not known.
+fn columns(row: &StepRow, known: &Known) -> [Option<i64>; 11] {
+    let Known { gpu, recorded } = known;
+    let waits = recorded.waits();
+    let if_so = |known: bool, ns: i64| known.then_some(ns);
+    let phase = |layer: LayerId| if_so(recorded.layer(layer), row.phase(layer));
+    [
+        Some(row.time()),
+        if_so(waits, row.wait),
+        if_so(*gpu && waits, row.wait_exposed),
+        if_so(*gpu && waits, row.wait_hidden),
+        phase(LayerId::FORWARD),
+        phase(LayerId::BACKWARD),
+        phase(LayerId::OPTIMIZER),
+        Some(row.other()),
+        if_so(recorded.syncs(), row.in_sync),
+        if_so(*gpu, row.gpu_busy),
+        row.gpu_lag,
     ]
 }
 
-fn summary(rows: &[&StepRow], name: &str, pick: Pick, has_gpu: bool) -> Vec<String> {
-    let column = |value: fn(&StepRow) -> Option<i64>| {
-        ms_or_dash(pick(&ColumnSummary::of(
-            rows.iter().filter_map(|r| value(r)),
-        )))
-    };
-    let gpu = |value: fn(&StepRow) -> Option<i64>| {
-        if has_gpu {
-            column(value)
-        } else {
-            "-".to_owned()
+/// What was recorded of a rank.
+struct Known {
+    gpu: bool,
+    recorded: Recorded,
+}
+
+impl Known {
+    fn of(a: &Analysed, rank: usize) -> Self {
+        Self {
+            gpu: a.analysis.ranks()[rank].gpu.is_some(),
+            recorded: a.analysis.recorded(rank),
         }
+    }
+}
+
+fn cells(a: &Analysed, rank: usize, row: &StepRow, known: &Known) -> Vec<String> {
+    let step = &a.analysis.ranks()[rank].steps[row.step];
+    let mark = if row.first { "^" } else { "" };
+    let label = format!("{}{mark}", shorten(&printable(&step.label), 24));
+    let mut figures = columns(row, known).map(ms_or_dash);
+    if let Some(passes) = a.analysis.inferred_passes(rank, row.step) {
+        let guesses = [
+            (FORWARD, LayerId::FORWARD, passes.forward),
+            (FORWARD + 1, LayerId::BACKWARD, Some(passes.backward)),
+        ];
+        for (column, layer, guess) in guesses {
+            if let Some(guess) = guess.filter(|_| row.phase(layer) == 0) {
+                figures[column] = format!("~{}", ms(guess.len()));
+            }
+        }
+    }
+    std::iter::once(label).chain(figures).collect()
+}
+
+fn summary(rows: &[&StepRow], name: &str, pick: Pick, known: &Known) -> Vec<String> {
+    let all: Vec<[Option<i64>; 11]> = rows.iter().map(|r| columns(r, known)).collect();
+    let column = |i: usize| {
+        let values = all.iter().filter_map(|row| row[i]);
+        ms_or_dash(pick(&ColumnSummary::of(values)))
     };
-    vec![
-        name.to_owned(),
-        column(|r| Some(r.time())),
-        column(|r| Some(r.wait)),
-        gpu(|r| Some(r.wait_exposed)),
-        gpu(|r| Some(r.wait_hidden)),
-        column(|r| Some(r.phase(LayerId::FORWARD))),
-        column(|r| Some(r.phase(LayerId::BACKWARD))),
-        column(|r| Some(r.phase(LayerId::OPTIMIZER))),
-        column(|r| Some(r.other())),
-        column(|r| Some(r.in_sync)),
-        gpu(|r| Some(r.gpu_busy)),
-        column(|r| r.gpu_lag),
-    ]
+    std::iter::once(name.to_owned())
+        .chain((0..11).map(column))
+        .collect()
 }
 
 /// Steps of many ranks: the medians of each.
@@ -170,7 +186,12 @@ pub fn steps_of_ranks(out: &mut String, a: &Analysed) {
     for rank in a.ranks() {
         let (rows, _partial) = a.analysis.step_rows(rank, a.window);
         let r = &a.analysis.ranks()[rank];
-        let mut cells = summary(&rows, &r.rank.to_string(), |s| s.median, r.gpu.is_some());
+        let mut cells = summary(
+            &rows,
+            &r.rank.to_string(),
+            |s| s.median,
+            &Known::of(a, rank),
+        );
         cells.insert(1, rows.len().to_string());
         t.row(cells);
     }
@@ -199,10 +220,7 @@ pub fn workers(out: &mut String, a: &Analysed, rank: usize) {
         &format!(
             "{} ms in {}, {} ms in the busiest; at least one of them loaded for {} ms{hidden}.",
             ms(f.load_sum),
-            match f.rows.len() {
-                1 => "1 process".to_owned(),
-                n => format!("{n} processes"),
-            },
+            counted(f.rows.len() as u64, "process"),
             ms(f.busiest),
             ms(f.any_load),
         ),
