@@ -183,11 +183,11 @@ fn lost_events_leave_a_check_open() {
     let cut = &whole[..whole.len() - 300];
     let bad = whole.replacen(r#""dur":4000"#, r#""dur":"long""#, 9);
     for (name, text, why) in [
-        ("cut.json", cut, "ends before its event list is closed"),
+        ("cut.json", cut, "The file ends early"),
         (
             "bad.json",
             bad.as_str(),
-            "whose dur is no number were skipped",
+            "9 events had a duration that is no number",
         ),
     ] {
         let path = write(&dir, name, text.as_bytes());

@@ -72,6 +72,7 @@ mod tests {
             places: Vec::new(),
             source: None,
             path: path.map(PathBuf::from),
+            whole: false,
         }
     }
 
