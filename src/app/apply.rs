@@ -49,7 +49,7 @@ impl AppState {
             }
             Action::CloseDialog => self.dialog = None,
             Action::SaveText(name, text) => {
-                self.pick(ctx, Ask::Save(name, Box::new(|| Ok(text.into_bytes()))));
+                self.pick(ctx, Ask::Save(name, Box::new(|_| Ok(text.into_bytes()))));
             }
             Action::SavePng(file, replace) => export_job::save(self, ctx, file, replace),
             other => self.apply_to_view(ctx, other),
@@ -216,7 +216,7 @@ impl AppState {
                 if let Some((name, text)) =
                     panels::selection_file(self, command == Command::ExportJson)
                 {
-                    self.pick(ctx, Ask::Save(name, Box::new(|| Ok(text.into_bytes()))));
+                    self.pick(ctx, Ask::Save(name, Box::new(|_| Ok(text.into_bytes()))));
                 }
             }
             Command::ShowSelection => self.open_tab(ctx, Tab::Selection),

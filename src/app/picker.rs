@@ -42,8 +42,8 @@ pub enum Ask {
     Write(PathBuf, bool, Make),
 }
 
-/// Makes the bytes of a file, on the dialog's thread; or says why it cannot.
-pub type Make = Box<dyn FnOnce() -> Result<Vec<u8>, String> + Send>;
+/// Makes the bytes of the file of this path, on the dialog's thread; or says why it cannot.
+pub type Make = Box<dyn FnOnce(&Path) -> Result<Vec<u8>, String> + Send>;
 
 /// A dialog that is open.
 pub struct Picker {
@@ -110,18 +110,18 @@ impl Ask {
             Self::Save(name, make) => {
                 let dialog = AsyncFileDialog::new().set_file_name(&name).save_file();
                 match wait_for(dialog) {
-                    Some(file) => write(&path(file), make()),
+                    Some(file) => write(&path(file), make),
                     None => nothing(),
                 }
             }
             Self::Write(file, replace, _) if !replace && file.exists() => Picked::Exists(file),
-            Self::Write(file, _, make) => write(&file, make()),
+            Self::Write(file, _, make) => write(&file, make),
         }
     }
 }
 
-fn write(path: &Path, bytes: Result<Vec<u8>, String>) -> Picked {
-    let written = bytes.and_then(|b| std::fs::write(path, b).map_err(|e| e.to_string()));
+fn write(path: &Path, make: Make) -> Picked {
+    let written = make(path).and_then(|b| std::fs::write(path, b).map_err(|e| e.to_string()));
     match written {
         Ok(()) => Picked::Written(path.to_owned()),
         Err(why) => Picked::Failed(format!("{} could not be written.", path.display()), why),

@@ -178,7 +178,7 @@ fn what_is_missing_or_skipped_is_said() {
         .expect("the main process");
     std::fs::copy(main.path(), alone.join(main.file_name())).expect("copied");
     let mut cases = vec![
-        (write(&dir, "skipped.json", skipped), "were skipped"),
+        (write(&dir, "skipped.json", skipped), "skipped"),
         (alone, "Only 1 process found"),
     ];
     if let Some(path) = shared("nsight/errors/only_nvtx.sqlite") {

@@ -294,6 +294,13 @@ fn the_exported_picture_is_that_of_the_exporter() {
     act(&mut w, Action::SavePng(Some(file.clone()), true));
     assert!(std::fs::read(&file).expect("there") == written);
     assert!(w.state().state.dialog.is_none());
+    // The trace itself is never replaced.
+    let trace = dir.join("tiny.json");
+    let before = std::fs::read(&trace).expect("there");
+    ctrl(&mut w, Key::E);
+    act(&mut w, Action::SavePng(Some(trace.clone()), true));
+    assert!(std::fs::read(&trace).expect("there") == before);
+    assert!(matches!(w.state().state.dialog, Some(Dialog::Error(_))));
 }
 
 #[test]
