@@ -79,6 +79,9 @@ impl Look {
         visuals.panel_fill = self.panel;
         visuals.window_fill = self.panel;
         visuals.extreme_bg_color = self.panel_low;
+        // On a white panel a white field could not be seen.
+        let field = mix(self.panel, self.text, 0.06);
+        visuals.text_edit_bg_color = (!self.theme.dark).then_some(field);
         visuals.faint_bg_color = mix(self.panel, self.text, 0.03);
         visuals.window_stroke = Stroke::new(1.0, self.line);
         visuals.window_corner_radius = CornerRadius::same(8);

@@ -69,21 +69,22 @@ fn judged_ui(ui: &mut Ui, doc: &Document, verdict: &Verdict, look: &Look, action
     ui.horizontal_wrapped(|ui| {
         let ranks = doc.analysis.ranks();
         let rank = if ranks.len() > 1 {
-            format!("Rank {} · ", ranks[verdict.rank].rank)
+            format!("Rank {}", ranks[verdict.rank].rank)
         } else {
             String::new()
         };
-        let mut text = format!("{rank}{}", verdict.judged);
+        let mut parts = vec![rank, verdict.judged.trim_end_matches('.').to_owned()];
         if verdict.partial_steps > 0 {
-            text.push_str(&format!(
-                " · {} only partly in the window",
+            parts.push(format!(
+                "{} only partly in the window",
                 verdict.partial_steps
             ));
         }
         if (1..FEW_STEPS).contains(&verdict.steady_steps) {
-            text.push_str(" · few steps: weak evidence");
+            parts.push("few steps: weak evidence".to_owned());
         }
-        ui.label(RichText::new(text).small().color(look.weak));
+        parts.retain(|p| !p.is_empty());
+        ui.label(RichText::new(parts.join(" · ")).small().color(look.weak));
         if doc.range.is_some() || doc.judge_selection {
             let mut on = doc.judge_selection;
             if ui
