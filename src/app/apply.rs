@@ -197,6 +197,19 @@ impl AppState {
                     doc.change_rows(|rows, tree| rows.toggle_pin(tree, node));
                 }
             }
+            Command::ToggleGroup | Command::HideLane | Command::OnlyLane => {
+                let Some(lane) = navigate::lane_in_focus(doc) else {
+                    self.say("Select a span or point at a lane first".to_owned());
+                    return;
+                };
+                let action = match (command, doc.tree.node(lane).parent) {
+                    (Command::HideLane, _) => Action::HideNode(lane),
+                    (Command::OnlyLane, _) => Action::ShowOnly(lane),
+                    (_, Some(group)) => Action::ToggleNode(group),
+                    (_, None) => return,
+                };
+                self.apply_to_rows(ctx, action);
+            }
             Command::SelectAll => {
                 let all = doc.trace.extent();
                 self.select_range(Some(all));

@@ -233,7 +233,7 @@ commands! {
     ExportPng File "Export PNG…" "Writes the timeline as a picture, with preview." [Shortcut::ctrl(Key::E)];
     ExportCsv File "Export selection as CSV…" "Writes the Selection table as comma-separated values." [];
     ExportJson File "Export selection as JSON…" "Writes the Selection figures as JSON, times in nanoseconds." [];
-    CopyCommand File "Copy command for this view" "Copies the command line that draws this view as PNG." [];
+    CopyCommand File "Copy command for this view" "Copies the command line that draws this time as PNG; hidden and collapsed lanes are not part of it." [];
     Notices File "Notices" "Lists what was repaired, skipped or missing in the opened files." [];
     Quit File "Quit" "Closes the window." [Shortcut::ctrl(Key::Q)];
     ZoomIn View "Zoom in" "Zooms in 1.25× at the pointer." [Shortcut::place(Key::W), Shortcut::typed(Key::Plus), Shortcut::typed(Key::Equals)];
@@ -252,6 +252,9 @@ commands! {
     ExposedColumns View "Exposed columns" "Shows or hides the columns behind exposed waits." [Shortcut::typed(Key::X)];
     ExpandAll View "Expand all lanes" "Opens every group of the lane tree." [];
     CollapseAll View "Collapse all lanes" "Closes every group of the lane tree." [];
+    ToggleGroup View "Open or close group" "Opens or closes the group of the lane of the selected span, or under the pointer." [Shortcut::typed(Key::G)];
+    HideLane View "Hide lane" "Hides the lane of the selected span, or under the pointer." [];
+    OnlyLane View "Show only this lane" "Hides all lanes but that of the selected span, or under the pointer; again: shows all." [];
     ShowHidden View "Show hidden lanes" "Brings back lanes that were hidden." [];
     NextWait Go "Next exposed wait" "Selects and centres the next exposed batch wait." [Shortcut::typed(Key::N)];
     PreviousWait Go "Previous exposed wait" "Selects and centres the previous exposed batch wait." [Shortcut::shift(Key::N)];

@@ -275,3 +275,25 @@ fn dialogs_keep_to_a_window_that_shrinks() {
         act(&mut w, Action::CloseDialog);
     }
 }
+
+#[test]
+fn a_group_opens_and_closes_by_key() {
+    let mut w = showing(&tiny(&scratch("ui_group")));
+    key(&mut w, Key::Period);
+    assert!(doc(&w).span.is_some());
+    let rows = doc(&w).rows.rows().len();
+    key(&mut w, Key::G);
+    assert!(doc(&w).rows.rows().len() < rows);
+    key(&mut w, Key::G);
+    assert_eq!(doc(&w).rows.rows().len(), rows);
+    // Lanes by command: hidden, brought back, alone.
+    let height = doc(&w).rows.height();
+    act(&mut w, Action::Do(Command::HideLane));
+    assert!(doc(&w).rows.height() < height);
+    act(&mut w, Action::Do(Command::ShowHidden));
+    assert_eq!(doc(&w).rows.height(), height);
+    act(&mut w, Action::Do(Command::OnlyLane));
+    assert!(doc(&w).rows.height() < height);
+    act(&mut w, Action::Do(Command::OnlyLane));
+    assert_eq!(doc(&w).rows.height(), height);
+}

@@ -189,6 +189,7 @@ fn what_if_answers_for_a_recorded_loader() {
     show(&mut w, Tab::WhatIf);
     w.get_by_label("Step");
     w.get_by_label_contains("Measured per batch");
+    w.get_by_label("measured");
     w.get_by_role_and_label(egui::accesskit::Role::Slider, "Workers")
         .focus();
     w.run_steps(2);
