@@ -5,7 +5,7 @@ use std::sync::Arc;
 use egui::Ui;
 
 use super::{FnTable, Scope, busy_ui, caption_ui, empty_ui, shown_ui, waker};
-use crate::analysis::{Analysis, NameRow};
+use crate::analysis::{Analysis, LayerId, NameRow};
 use crate::app::action::{Action, Actions};
 use crate::app::document::Document;
 use crate::app::jobs::Latest;
@@ -61,6 +61,8 @@ fn request(ui: &Ui, doc: &mut Document) -> Option<Arc<Vec<Row>>> {
     let (analysis, rank) = (doc.analysis.clone(), scope.number(doc));
     let make = move || {
         let rows = analysis.name_table(scope.range, rank).into_iter();
+        // Steps have a tab of their own, and usually a name each.
+        let rows = rows.filter(|r| r.layer != LayerId::STEP);
         rows.map(|row| Row {
             charged_to: charged_to(&analysis, &row),
             row,
