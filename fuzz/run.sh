@@ -15,6 +15,9 @@ RUSTFLAGS="--cfg fuzzing $sancov -Ccodegen-units=1" \
     cargo +nightly build --release --target "$host" --bin "$target"
 
 mkdir -p "corpus/$target" "artifacts/$target"
-exec "target/$host/release/$target" "corpus/$target" \
+# A file is run alone; libFuzzer does so only where no folder stands beside it.
+corpus=("corpus/$target")
+[ -f "${1:-}" ] && corpus=()
+exec "target/$host/release/$target" "${corpus[@]}" \
     -artifact_prefix="artifacts/$target/" -dict=support/tokens.dict \
     -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -malloc_limit_mb=1024 -max_len=65536 "$@"

@@ -17,7 +17,7 @@ use super::queues::Queue;
 use super::rank_sets::{IdleByPhase, RankSets};
 use super::rules::Rules;
 use super::syncs::{CallStarts, SyncBase};
-use super::{Analysis, gpus, loops, rank_sets, step_table, steps, tails};
+use super::{Analysis, gpus, insight, loops, rank_sets, step_table, steps, tails};
 use crate::model::{LaneId, Trace};
 
 /// The user cancelled, or the caller's progress function returned `false`.
@@ -229,6 +229,10 @@ impl Analysis {
             || LayerSets::new(&core, &ranks, &gpus, &gpu_sets, watch),
             || tails::tails(&core, options.lag_flag, watch),
         );
+        let alone = ranks.iter().zip(&rank_sets);
+        let alone = alone
+            .map(|(r, s)| insight::loads_by_itself(&core, r, s))
+            .collect();
         for index in &mut core.lanes {
             index.keep(|layer| layer == LayerId::FETCH);
         }
@@ -245,6 +249,7 @@ impl Analysis {
             queues,
             ranks,
             rank_sets,
+            alone,
             step_rows,
             sets,
             waits,

@@ -4,9 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Analysis;
+use super::core::Core;
 use super::intervals::Union;
 use super::layers::{LayerClass, LayerId};
-use crate::model::{NameId, Role};
+use super::loops::Rank;
+use super::rank_sets::{Loader, RankSets};
+use crate::model::{LaneId, NameId, Role};
 use crate::time::TimeRange;
 
 /// From this queue depth on the launch queue is full, and the CPU waits inside launch calls.
@@ -37,6 +40,30 @@ pub struct InferredPasses {
 /// Names are told as the content of waits from one part in so many on.
 const TOLD: i64 = 20;
 
+/// See [`Analysis::loads_by_itself`].
+pub(super) fn loads_by_itself(core: &Core, rank: &Rank, sets: &RankSets) -> bool {
+    let Some(lane) = rank.loop_lane else {
+        return false;
+    };
+    let columns = core.columns(lane);
+    let spans = core.trace.spans();
+    let fetches = (0..columns.len()).filter(|&i| columns.of[i] == LayerId::FETCH);
+    let names: BTreeSet<NameId> = fetches.map(|i| spans.name(columns.id(i))).collect();
+    let says = |what: &str| {
+        let mut names = names.iter();
+        names.any(|&n| core.trace.name(n).contains(what))
+    };
+    if says("_MultiProcessingDataLoaderIter") {
+        return false;
+    }
+    let process = core.process_of(lane);
+    let own = |l: &Loader| {
+        let worker = |&l: &LaneId| core.roles[l.index()] == Role::Worker;
+        l.process == process && !l.lanes.iter().any(worker)
+    };
+    says("_SingleProcessDataLoaderIter") || !sets.loaders.is_empty() && sets.loaders.iter().all(own)
+}
+
 impl Analysis {
     /// Whether the loop of a rank loads its own batches (`num_workers=0`): its iterator says so, or all loading work lies
     /// in its own process.
@@ -45,27 +72,7 @@ impl Analysis {
     /// If there is no such rank.
     #[must_use]
     pub fn loads_by_itself(&self, rank: usize) -> bool {
-        let Some(lane) = self.ranks[rank].loop_lane else {
-            return false;
-        };
-        let columns = self.core.columns(lane);
-        let spans = self.core.trace.spans();
-        let fetches = (0..columns.len()).filter(|&i| columns.of[i] == LayerId::FETCH);
-        let names: BTreeSet<NameId> = fetches.map(|i| spans.name(columns.id(i))).collect();
-        let says = |what: &str| {
-            let mut names = names.iter();
-            names.any(|&n| self.core.trace.name(n).contains(what))
-        };
-        if says("_MultiProcessingDataLoaderIter") {
-            return false;
-        }
-        let process = self.core.process_of(lane);
-        let loaders = &self.rank_sets[rank].loaders;
-        let own = |l: &super::rank_sets::Loader| {
-            let worker = |&l: &crate::model::LaneId| self.core.roles[l.index()] == Role::Worker;
-            l.process == process && !l.lanes.iter().any(worker)
-        };
-        says("_SingleProcessDataLoaderIter") || !loaders.is_empty() && loaders.iter().all(own)
+        self.alone[rank]
     }
 
     /// What the loop's thread of a rank ran inside its waits for data, as far as the waits lie in `within`: self time by

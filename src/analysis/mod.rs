@@ -99,6 +99,8 @@ pub struct Analysis {
     queues: Vec<queues::Queue>,
     ranks: Vec<Rank>,
     rank_sets: Vec<rank_sets::RankSets>,
+    /// By rank: the loop loads its own batches.
+    alone: Vec<bool>,
     step_rows: Vec<Vec<StepRow>>,
     sets: layer_sets::LayerSets,
     waits: Vec<Wait>,

@@ -72,7 +72,12 @@ impl Analysis {
         let waited = sum(&|r| lost(r, by_gpu));
         let mut worked: Vec<i64> = rows.iter().map(|r| r.time() - lost(r, by_gpu)).collect();
         let median = percentile(&mut worked, 50)?;
-        let alike = || (time - waited - median * as_i64(n)).abs() * EVEN <= time - waited;
+        // Times of a damaged file may lie decades apart.
+        let alike = || {
+            let worked = i128::from(time) - i128::from(waited);
+            let even = i128::from(median) * i128::from(as_i64(n));
+            (worked - even).abs() * i128::from(EVEN) <= worked
+        };
         // Where steps come from fetches, the last one may end before its synchronising call.
         let steps = &self.ranks[rank].steps;
         let derived = self.ranks[rank].steps_how != StepSource::Explicit;
@@ -108,13 +113,19 @@ impl Analysis {
     fn drained(&self, rank: usize, rows: &[&StepRow]) -> (i64, i64) {
         let (all, exposed) = (&self.step_rows[rank], &self.ranks[rank].wait_exposed);
         let ahead = |row: &StepRow| row.range.end + row.gpu_lag.unwrap_or(0).max(0);
+        // The latest of those before each step.
+        let latest: Vec<i64> = std::iter::once(i64::MIN)
+            .chain(all.iter().scan(i64::MIN, |latest, row| {
+                *latest = ahead(row).max(*latest);
+                Some(*latest)
+            }))
+            .collect();
         let mut sum = (0, 0);
         for run in rows.chunk_by(|a, b| a.step + 1 == b.step && a.range.end == b.range.start) {
             let Some(first) = run.first() else {
                 continue;
             };
-            let before = all[..first.step].iter().map(ahead);
-            let start = before.fold(first.range.start, i64::max);
+            let start = latest[first.step].max(first.range.start);
             let end = run.iter().map(|r| ahead(r)).fold(start, i64::max);
             let run = TimeRange::new(start, end);
             sum.0 += run.len();

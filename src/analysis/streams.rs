@@ -8,7 +8,7 @@ use super::Analysis;
 use super::intervals::{Union, UnionBuilder};
 use super::layers::LayerId;
 use super::stats::ratio;
-use crate::model::{DeviceId, StreamId};
+use crate::model::{DeviceId, StreamId, Trace};
 use crate::time::TimeRange;
 
 /// Two streams of one GPU in a window. Times in ns.
@@ -50,8 +50,22 @@ pub const STREAMS_PAIRED: usize = 64;
 pub struct StreamPairs {
     /// In the order of the trace's streams.
     pub pairs: Vec<StreamPair>,
-    /// Pairs of streams that worked in the window and are not among them, because their GPU has too many.
-    pub left_out: u64,
+    /// By GPU: pairs of streams that worked in the window and are not among them, because it has too many.
+    pub left_out: BTreeMap<DeviceId, u64>,
+}
+
+impl StreamPairs {
+    /// Keeps the pairs of some GPUs only.
+    pub fn retain_gpus(&mut self, trace: &Trace, mut keep: impl FnMut(DeviceId) -> bool) {
+        self.left_out.retain(|&device, _| keep(device));
+        self.pairs.retain(|p| keep(trace.stream(p.first).device));
+    }
+
+    /// All pairs that were left out.
+    #[must_use]
+    pub fn count_left_out(&self) -> u64 {
+        self.left_out.values().sum()
+    }
 }
 
 #[derive(Default)]
@@ -103,7 +117,7 @@ impl Analysis {
         let mut out = StreamPairs::default();
         for one in found {
             out.pairs.extend(one.pairs);
-            out.left_out += one.left_out;
+            out.left_out.extend(one.left_out);
         }
         out.pairs.sort_by_key(|p| (p.first, p.second));
         out
@@ -123,12 +137,15 @@ impl Analysis {
             .par_iter()
             .map(|&s| (s, self.work(s, window)))
             .collect();
-        let mut left_out = 0;
+        let mut left_out = BTreeMap::new();
         if work.len() > STREAMS_PAIRED {
             work.retain(|(_, w)| !w.any.is_empty());
             work.sort_by_key(|(s, w)| (std::cmp::Reverse(w.any.measure()), *s));
             let pairs = |n: usize| (n as u64) * (n as u64).saturating_sub(1) / 2;
-            left_out = pairs(work.len()) - pairs(work.len().min(STREAMS_PAIRED));
+            let others = pairs(work.len()) - pairs(work.len().min(STREAMS_PAIRED));
+            if others > 0 {
+                left_out.insert(self.trace().stream(streams[0]).device, others);
+            }
             work.truncate(STREAMS_PAIRED);
             work.sort_by_key(|(s, _)| *s);
         }

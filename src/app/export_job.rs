@@ -1,6 +1,6 @@
 //! Pictures of the timeline: preview and file are made on threads, by the exporter that the command line uses.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use egui::{Color32, ColorImage, Context};
@@ -10,6 +10,7 @@ use super::picker::{Ask, Make};
 use super::settings::ExportChoice;
 use super::state::AppState;
 use crate::analysis::Analysis;
+use crate::export::overwritten;
 use crate::export::png::{Lanes, PictureSize, PngOptions, render_png, suggested_name};
 use crate::model::Trace;
 use crate::time::TimeRange;
@@ -168,10 +169,15 @@ pub fn save(state: &mut AppState, ctx: &Context, file: Option<PathBuf>, replace:
     let source = Source::of(doc);
     let options = options(doc, &dialog.choice, dialog.span, dialog.lanes);
     let name = suggested_name(&doc.name, range(doc, dialog.span));
-    let inputs = doc.paths.clone();
+    // A folder that was opened holds files that were read.
+    let files = doc.trace.sources().iter().map(|s| s.path.clone());
+    let inputs: Vec<PathBuf> = doc.paths.iter().cloned().chain(files).collect();
     let make: Make = Box::new(move |path| {
-        if is_one_of(path, &inputs) {
-            return Err("This is the open trace itself: choose another name.".to_owned());
+        if let Some(input) = overwritten(path, inputs.iter().map(PathBuf::as_path)) {
+            let input = input.display();
+            return Err(format!(
+                "{input} is a file of the open trace: choose another name."
+            ));
         }
         let picture = render_png(&source.trace, &source.analysis, &source.rows, &options);
         picture.map(|p| p.png).map_err(|e| e.to_string())
@@ -181,15 +187,6 @@ pub fn save(state: &mut AppState, ctx: &Context, file: Option<PathBuf>, replace:
         None => Ask::Save(name, make),
     };
     state.write(ctx, ask);
-}
-
-/// Whether a file is one of the opened ones, whatever leads to it.
-fn is_one_of(path: &Path, inputs: &[PathBuf]) -> bool {
-    let real = |p: &Path| std::fs::canonicalize(p).ok();
-    let Some(path) = real(path) else {
-        return false;
-    };
-    inputs.iter().any(|i| real(i).as_ref() == Some(&path))
 }
 
 /// The command line that draws what the window shows.

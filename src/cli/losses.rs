@@ -27,7 +27,7 @@ pub struct Losses {
 pub fn look(paths: &[PathBuf], trace: &Trace, report: &ImportReport) -> Losses {
     let mut losses = Losses::default();
     let mut lost = Vec::new();
-    for notice in report.notices.iter().filter(|n| is_loss(trace, n)) {
+    for notice in report.notices.iter().filter(|n| is_loss(paths, trace, n)) {
         let named = notice.path.as_ref().is_some_and(|p| paths.contains(p));
         if named && REFUSED.contains(&notice.code) {
             losses.unread = true;
@@ -42,7 +42,7 @@ pub fn look(paths: &[PathBuf], trace: &Trace, report: &ImportReport) -> Losses {
     losses
 }
 
-fn is_loss(trace: &Trace, notice: &Notice) -> bool {
+fn is_loss(paths: &[PathBuf], trace: &Trace, notice: &Notice) -> bool {
     let kind = match notice.kind {
         NoticeKind::Damaged => true,
         NoticeKind::Skipped => !HARMLESS.contains(&notice.code),
@@ -50,10 +50,14 @@ fn is_loss(trace: &Trace, notice: &Notice) -> bool {
         _ => notice.code == "lost_events",
     };
     let converted = |path: &Path| {
+        let recording = path
+            .extension()
+            .is_some_and(|e| e == "nsys-rep" || e == "qdrep");
         let twin = |p: &Path| p.parent() == path.parent() && p.file_stem() == path.file_stem();
-        trace.sources().iter().any(|s| twin(&s.path))
+        let named = paths.iter().any(|p| p == path);
+        recording && !named && trace.sources().iter().any(|s| twin(&s.path))
     };
-    // A recording whose export lies beside it is not missed.
+    // A recording whose export lies beside it is not missed, unless it was asked for.
     let refused = REFUSED.contains(&notice.code);
     kind && !(refused && notice.path.as_deref().is_some_and(converted))
 }
@@ -102,6 +106,10 @@ mod tests {
         );
         assert_eq!(found(notice(Damaged, "not_closed", None)), (false, true));
         assert_eq!(found(notice(Skipped, "bad_dur", None)), (false, true));
+        assert_eq!(
+            found(notice(Skipped, "events_after_end", None)),
+            (false, true)
+        );
         assert_eq!(
             found(notice(NotRecorded, "lost_events", None)),
             (false, true)

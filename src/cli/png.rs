@@ -9,6 +9,7 @@ use super::analyse;
 use super::args::{Lanes, Png, Scope, Theme};
 use super::table::printable;
 use super::{CliError, load};
+use crate::export::overwritten;
 use crate::export::png::{self, PngError, PngOptions};
 use crate::view::{Lod, RowState, RowTree, Rows};
 
@@ -85,33 +86,14 @@ pub fn run(args: &Png, out: &mut dyn Write) -> Result<u8, CliError> {
 }
 
 /// Refuses to write a picture over a file that is read.
-fn spare<'a>(output: &Path, inputs: impl Iterator<Item = &'a Path>) -> Result<(), CliError> {
-    // What does not exist yet is nobody's input.
-    let Ok(output) = fs::canonicalize(output) else {
+fn spare<'a>(output: &Path, inputs: impl IntoIterator<Item = &'a Path>) -> Result<(), CliError> {
+    let Some(input) = overwritten(output, inputs) else {
         return Ok(());
     };
-    for input in inputs {
-        if fs::canonicalize(input).is_ok_and(|i| i == output) || same_file(input, &output) {
-            return Err(CliError::Usage(format!(
-                "The picture would overwrite the trace {}: choose another file for -o.",
-                printable(&input.display().to_string())
-            )));
-        }
-    }
-    Ok(())
-}
-
-/// Two names of one file: hard links.
-#[cfg(unix)]
-fn same_file(a: &Path, b: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let id = |p: &Path| fs::metadata(p).ok().map(|m| (m.dev(), m.ino()));
-    id(a).is_some_and(|a| Some(a) == id(b))
-}
-
-#[cfg(not(unix))]
-fn same_file(_a: &Path, _b: &Path) -> bool {
-    false
+    Err(CliError::Usage(format!(
+        "The picture would overwrite the trace {}: choose another file for -o.",
+        printable(&input.display().to_string())
+    )))
 }
 
 /// The name of the first path, and how many more there are.

@@ -5,3 +5,6 @@ pub mod png;
 #[cfg(feature = "png")]
 pub mod raster;
 pub mod report;
+mod spare;
+
+pub use spare::overwritten;

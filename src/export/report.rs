@@ -449,6 +449,7 @@ fn rank_table(analysis: &Analysis, window: TimeRange) -> Value {
 fn overlap(analysis: &Analysis, window: TimeRange) -> (Value, u64) {
     let mut out = Object::new();
     let found = analysis.stream_pairs(window);
+    let left_out = found.count_left_out();
     for p in found.pairs {
         let key = format!(
             "{}|{}",
@@ -463,7 +464,7 @@ fn overlap(analysis: &Analysis, window: TimeRange) -> (Value, u64) {
         });
         out.insert(key, value);
     }
-    (out.into(), found.left_out)
+    (out.into(), left_out)
 }
 
 fn queue(analysis: &Analysis, window: TimeRange) -> Value {

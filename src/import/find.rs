@@ -94,10 +94,10 @@ pub(super) struct Looked {
     notes: Vec<(NoticeKind, &'static str, PathBuf, String)>,
     /// Files beside the traces that are none.
     others: u64,
-    /// Files that several of the given paths lead to, without the first mention.
-    repeated: Vec<PathBuf>,
     /// The first of those.
     other_names: Vec<String>,
+    /// Files that several of the given paths lead to, without the first mention.
+    repeated: Vec<PathBuf>,
 }
 
 impl Looked {

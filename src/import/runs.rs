@@ -12,6 +12,8 @@ use crate::model::{LaneId, LaneKind, ProcessId, Role, SourceId, Trace, TraceBuil
 
 /// Runs that the notice names.
 const NAMED: usize = 4;
+/// No job has more ranks: a larger number in a file says nothing.
+const HIGHEST: u32 = 1 << 24;
 
 /// Files that are of one run for sure: a folder of DFTracer files, or one file of another tracer.
 struct Unit {
@@ -36,7 +38,7 @@ pub(super) fn ranks_of_runs(builder: &mut TraceBuilder, report: &mut ImportRepor
         .map(|run| {
             let own = units.iter().zip(&runs).filter(|(_, r)| **r == run);
             let highest = own.filter_map(|(u, _)| u.training.keys().max()).max();
-            highest.map_or(1, |&rank| rank.saturating_add(1))
+            highest.map_or(1, |&rank| rank.min(HIGHEST) + 1)
         })
         .collect();
     let mut first = vec![0_u32; count];
@@ -54,7 +56,10 @@ pub(super) fn ranks_of_runs(builder: &mut TraceBuilder, report: &mut ImportRepor
             let name = unit.map_or("", |(u, _)| u.name.as_str());
             match ranks[run] {
                 1 => format!("rank {} is {name}", first[run]),
-                n => format!("ranks {} to {} are {name}", first[run], first[run] + n - 1),
+                n => {
+                    let last = first[run].saturating_add(n - 1);
+                    format!("ranks {} to {last} are {name}", first[run])
+                }
             }
         })
         .collect();

@@ -1,4 +1,4 @@
-//! Small text files that are read whole: rules, settings. Never a device or a pipe, never more than fits.
+//! Small text files that are read whole, as rules are. Never a device or a pipe, never more than fits.
 
 use std::fs::{self, File};
 use std::io::{self, Read};

@@ -53,17 +53,27 @@ pub(super) fn rank_of_name(path: &Path) -> Option<u32> {
             return before[before.len() - digits..].parse().ok();
         }
     }
-    let behind = |text: &str, word: &str| -> Option<u32> {
-        text.match_indices(word).find_map(|(at, _)| {
-            let rest = text[at + word.len()..].trim_start_matches(['-', '_', '=']);
-            let end = rest.find(|c: char| !c.is_ascii_digit());
-            rest[..end.unwrap_or(rest.len())].parse().ok()
-        })
-    };
+    let behind = |text: &str, word: &str| text_numbers(text, word).next().map(|n| n.0);
     behind(&small, "rank")
         // In small letters it ends too many words.
         .or_else(|| behind(&name, "TP-"))
-        .or_else(|| behind(&small, "worker"))
+        .or_else(|| {
+            // Before a dot or a step: `worker-3_4567` is a host and a process.
+            text_numbers(&small, "worker").find_map(|(number, rest)| {
+                let ends = rest.is_empty() || rest.starts_with('.') || rest.starts_with("_step");
+                ends.then_some(number)
+            })
+        })
+}
+
+/// The numbers that follow a word, and what stands behind each.
+fn text_numbers<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = (u32, &'a str)> {
+    text.match_indices(word).filter_map(move |(at, _)| {
+        let rest = text[at + word.len()..].trim_start_matches(['-', '_', '=']);
+        let end = rest.find(|c: char| !c.is_ascii_digit());
+        let (digits, rest) = rest.split_at(end.unwrap_or(rest.len()));
+        Some((digits.parse().ok()?, rest))
+    })
 }
 
 /// Two files may hold the same process and thread numbers (other hosts, ranks, tracers): later lanes get `~2`, `~3`.
@@ -100,6 +110,7 @@ mod tests {
             ("rank_unavailable_rank_not_found.json.gz", None),
             ("rank.1795966204.json", None),
             ("workers_4_trace.json", None),
+            ("job-worker-3_4567.1694128201554.pt.trace.json", None),
             ("resnet50_num_workers_4_worker0.pt.trace.json", Some(0)),
             ("trace-384a0dfdf3e2aed7-app.pfw.gz", None),
             ("one-of-us.json", None),

@@ -151,10 +151,16 @@ fn bars(rows: &[Row], known: bool) -> Vec<Group> {
             other: (mean(&|r| r.time()) - wait - busy).max(0.0),
         }
     };
-    rows.chunk_by(|a, b| a.rank == b.rank)
+    let ranks = rows.chunk_by(|a, b| a.rank == b.rank);
+    let bars: Vec<Group> = ranks
         .flat_map(|rank| rank.chunks(per_bar))
         .map(group)
-        .collect()
+        .collect();
+    // Thousands of ranks with a few steps each: a bar holds several ranks then.
+    if bars.len() > 2 * MAX_BARS {
+        return rows.chunks(per_bar).map(group).collect();
+    }
+    bars
 }
 
 /// Exposed wait, GPU busy and the rest, stacked. Returns the range of a clicked bar.

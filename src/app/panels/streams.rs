@@ -39,10 +39,11 @@ pub fn streams_ui(ui: &mut Ui, state: &mut AppState, _actions: &mut Actions) {
         return;
     }
     let mut text = sentence(&doc.trace, pairs);
-    if found.left_out > 0 {
+    let left_out = found.count_left_out();
+    if left_out > 0 {
         text.push_str(&format!(
             " Only the {STREAMS_PAIRED} busiest streams of a GPU are compared: {} other pairs are not listed.",
-            format_count(found.left_out)
+            format_count(left_out)
         ));
     }
     caption_ui(ui, state, &text);
@@ -63,9 +64,7 @@ fn request(ui: &Ui, doc: &mut Document) -> Option<Arc<StreamPairs>> {
         if let Some(gpu) = gpu {
             let trace = analysis.trace();
             let own = gpu.map(|g| analysis.gpus()[g].device);
-            pairs
-                .pairs
-                .retain(|p| Some(trace.stream(p.first).device) == own);
+            pairs.retain_gpus(trace, |device| Some(device) == own);
         }
         // Streams without work in the range say nothing.
         pairs.pairs.retain(|p| p.min_busy > 0);

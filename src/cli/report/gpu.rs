@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::super::analyse::Analysed;
 use super::super::table::{Table, ms, percent, printable, us, were};
 use super::{heading, say};
-use crate::analysis::{GapCause, QUEUE_FULL, STREAMS_PAIRED, StreamPairs, counted};
+use crate::analysis::{GapCause, QUEUE_FULL, STREAMS_PAIRED, counted};
 use crate::model::DeviceId;
 use crate::time::format_count;
 
@@ -292,13 +292,12 @@ fn queues(out: &mut String, a: &Analysed) {
 
 /// Streams of the same GPU that worked at once.
 pub fn streams(out: &mut String, a: &Analysed) {
-    let StreamPairs {
-        mut pairs,
-        left_out,
-    } = a.analysis.stream_pairs(a.window);
     let devices = shown_devices(a);
-    pairs
-        .retain(|p| p.min_busy > 0 && devices.contains(&a.analysis.trace().stream(p.first).device));
+    let mut found = a.analysis.stream_pairs(a.window);
+    found.retain_gpus(a.analysis.trace(), |d| devices.contains(&d));
+    let left_out = found.count_left_out();
+    let mut pairs = found.pairs;
+    pairs.retain(|p| p.min_busy > 0);
     if pairs.is_empty() {
         return;
     }

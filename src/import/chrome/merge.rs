@@ -430,7 +430,7 @@ impl Merged {
         }
     }
 
-    /// Decides about spans at time 0, adds instants, closes begins. Returns whether anything can be drawn.
+    /// Decides about spans at time 0, adds instants, closes begins.
     pub fn complete(&mut self, builder: &mut TraceBuilder, progress: &Progress) {
         let zero_is_far = self.zero_is_far();
         for held in std::mem::take(&mut self.held) {

