@@ -257,7 +257,7 @@ impl Document {
         let options = Options::default();
         let analysis = Analysis::with_args(Arc::clone(&trace), &rules, &options, &arg, &go_on)?;
         let analysis = Arc::new(analysis);
-        let lod = Arc::new(Lod::build(&trace, &analysis));
+        let lod = Arc::new(Lod::build_while(&trace, &analysis, &go_on)?);
         let tree = Arc::new(RowTree::new(&trace, &analysis, lod));
         let row_state = RowState::default();
         let swatches = swatches_of(&trace, &analysis);

@@ -259,21 +259,18 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// The span with the greatest duration, of equals the first one. Looks at all of them: for tooltips, not for
-    /// every mark of a frame.
+    /// The span with the greatest duration, of equals the first one. Searches the rows of the lane: for tooltips, not
+    /// for every mark of a frame.
     #[must_use]
     pub fn longest(&self, trace: &Trace, lod: &Lod) -> SpanId {
         if self.count == 1 || self.kind != MarkKind::Plain {
             return self.first;
         }
-        let spans = trace.spans();
         let place = lod.place(trace, self.first);
         let longest = place.and_then(|(leaf, sub)| {
             let row = &lod.leaf(leaf).rows[usize::from(sub)];
             let first = row.find(self.first)?;
-            (first..first + self.count)
-                .map(|i| row.id(i))
-                .max_by_key(|&id| (spans.dur(id), std::cmp::Reverse(id)))
+            Some(row.longest(trace, first, self.count))
         });
         longest.unwrap_or(self.first)
     }

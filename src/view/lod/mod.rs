@@ -18,7 +18,7 @@ pub use leaf::{Leaf, Part, SubRow};
 pub use samples::{Columns, CounterTree, Extremes, InstantRow, format_value, value_at};
 pub use tree::{Intervals, Piece, Tree};
 
-use crate::analysis::{Analysis, LayerId, Union};
+use crate::analysis::{Analysis, Cancelled, LayerId, OnProgress, Union};
 use crate::model::{LaneId, SpanId, Trace};
 use crate::time::TimeRange;
 
@@ -74,11 +74,26 @@ impl Lod {
     /// Builds all levels, on all cores.
     #[must_use]
     pub fn build(trace: &Trace, analysis: &Analysis) -> Self {
+        match Self::build_while(trace, analysis, &|_| true) {
+            Ok(this) => this,
+            Err(Cancelled) => unreachable!("nobody cancels"),
+        }
+    }
+
+    /// The same, as long as `on` says so. It is asked often, from several threads.
+    ///
+    /// # Errors
+    /// When `on` returned `false`.
+    pub fn build_while(
+        trace: &Trace,
+        analysis: &Analysis,
+        on: OnProgress<'_>,
+    ) -> Result<Self, Cancelled> {
         let lanes: Vec<LaneId> = trace.lane_ids().collect();
-        let per_lane: Vec<Vec<Leaf>> = lanes
+        let per_lane = lanes
             .into_par_iter()
-            .map(|lane| leaf::build(trace, analysis.layers(), lane))
-            .collect();
+            .map(|lane| leaf::build(trace, analysis.layers(), lane, on))
+            .collect::<Result<Vec<Vec<Leaf>>, Cancelled>>()?;
         let mut first = Vec::with_capacity(per_lane.len() + 1);
         let mut leaves = Vec::new();
         for lane in per_lane {
@@ -86,11 +101,17 @@ impl Lod {
             leaves.extend(lane);
         }
         first.push(u32::try_from(leaves.len()).unwrap_or(u32::MAX));
+        leaf::check(on)?;
         let gpu_busy = analysis
             .gpus()
             .par_iter()
             .map(|g| Tree::of_union(&g.busy))
             .collect();
+        let counters = trace.counters().par_iter().map(|counter| {
+            leaf::check(on)?;
+            Ok(CounterTree::new(counter))
+        });
+        let counters = counters.collect::<Result<_, Cancelled>>()?;
         let mut this = Self {
             leaves,
             first,
@@ -106,11 +127,11 @@ impl Lod {
                 .collect(),
             waits: Vec::new(),
             tail_reach: tail_reach(trace, analysis),
-            counters: trace.counters().par_iter().map(CounterTree::new).collect(),
+            counters,
             instants: InstantRow::all(trace),
         };
-        this.waits = this.wait_rows(trace, analysis);
-        this
+        this.waits = this.wait_rows(trace, analysis, on)?;
+        Ok(this)
     }
 
     /// Rows of all lanes: one leaf per lane, two where API calls were split off.
@@ -222,17 +243,23 @@ impl Lod {
         leaves + busy + waits + ranks + counters + instants + self.tail_reach.capacity() * 8
     }
 
-    fn wait_rows(&self, trace: &Trace, analysis: &Analysis) -> Vec<WaitRow> {
+    fn wait_rows(
+        &self,
+        trace: &Trace,
+        analysis: &Analysis,
+        on: OnProgress<'_>,
+    ) -> Result<Vec<WaitRow>, Cancelled> {
         let mut out = Vec::new();
         for (rank, info) in analysis.ranks().iter().enumerate() {
             let Some(lane) = info.loop_lane else {
                 continue;
             };
             for leaf in self.leaves_of(lane) {
+                leaf::check(on)?;
                 out.extend(self.wait_rows_of(trace, analysis, rank, leaf));
             }
         }
-        out
+        Ok(out)
     }
 
     fn wait_rows_of(
