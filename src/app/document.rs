@@ -258,7 +258,7 @@ impl Document {
         let analysis = Analysis::with_args(Arc::clone(&trace), &rules, &options, &arg, &go_on)?;
         let analysis = Arc::new(analysis);
         let lod = Arc::new(Lod::build_while(&trace, &analysis, &go_on)?);
-        let tree = Arc::new(RowTree::new(&trace, &analysis, lod));
+        let tree = Arc::new(RowTree::new_while(&trace, &analysis, lod, &go_on)?);
         let row_state = RowState::default();
         let swatches = swatches_of(&trace, &analysis);
         let (name, _) = super::welcome::recent_text(&paths);

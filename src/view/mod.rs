@@ -26,13 +26,13 @@ pub use layout::{
     window_edges,
 };
 pub use lod::{
-    Columns, CounterTree, Extremes, HighlightRow, Highlights, InstantRow, Intervals, Leaf, Lod,
-    Part, Piece, RankTrees, SubRow, Tree, WaitRow, format_value, value_at,
+    Columns, CounterTree, Extremes, GroupRow, HighlightRow, Highlights, InstantRow, Intervals,
+    Leaf, Lod, Part, Piece, RankTrees, SubRow, TailRow, Tree, WaitRow, format_value, value_at,
 };
 pub use rows::{
-    COUNTER_HEIGHT, GROUP_GAP, HEADER_HEIGHT, INSTANT_HEIGHT, LANE_GAP, MAX_OPEN_COUNTERS,
+    Busy, COUNTER_HEIGHT, GROUP_GAP, HEADER_HEIGHT, INSTANT_HEIGHT, LANE_GAP, MAX_OPEN_COUNTERS,
     MAX_OPEN_FRAMES, MAX_OPEN_WORKERS, Node, NodeId, NodeKind, QUIET_SHARE, ROW_HEIGHT, Row,
-    RowKind, RowState, RowTree, Rows, SUMMARY_HEIGHT,
+    RowKind, RowState, RowTree, Rows, SUMMARY_HEIGHT, Summary,
 };
 pub use theme::{Swatch, Theme};
 pub use viewport::{GUTTER, MIN_WINDOW_NS, Viewport, Window};

@@ -8,7 +8,7 @@ use crate::model::{LaneKind, SpanId};
 use crate::view::draw::{Item, Mark, MarkKind, SectionKind, Target};
 use crate::view::geom::Rect;
 use crate::view::lod::HighlightRow;
-use crate::view::rows::{Row, RowKind};
+use crate::view::rows::{Busy, NodeKind, Row, RowKind};
 
 /// Space between a row's edges and its bars, points.
 pub(super) const BAR_INSET: f32 = 1.0;
@@ -131,19 +131,46 @@ fn push_background(out: &mut Vec<Item>, lane: Option<(Rect, u32)>, fill: crate::
     }
 }
 
-/// A collapsed group: the outermost rows of all its lanes on top of each other.
+/// A collapsed group: when any of its lanes is busy, what of its waits is exposed, and the selected span.
 fn summary(ctx: &mut Ctx<'_>, row: &Row, place: Place, out: &mut Layers) {
     let tree = ctx.input.rows.tree().clone();
-    for leaf in tree.leaves_below(row.node) {
-        row_of(ctx, (leaf, 0), place, out, true);
+    let group = tree.summary(row.node);
+    match &group.busy {
+        Busy::Never => {}
+        Busy::Leaf(leaf) => row_of(ctx, (*leaf, 0), place, out, true),
+        Busy::Group(busy) => {
+            let kind = tree.node(row.node).kind;
+            let place = Place {
+                gpu: matches!(kind, NodeKind::Gpu(_)),
+                recorder: kind == NodeKind::Recorder,
+                loops: !group.waits.is_empty(),
+                ..place
+            };
+            let mut runs = Runs::new(ctx.input.viewport);
+            let layers = ctx.input.analysis.layers();
+            let (trace, window, merge_ns) = (ctx.input.trace, ctx.window, ctx.merge_ns);
+            busy.walk(trace, layers, window, merge_ns, &mut |p| runs.push(p));
+            for run in runs.finish() {
+                let mark = mark(ctx, &run, place, |i| busy.id(i));
+                draw(ctx, &mark, &run, place, out, true);
+                ctx.list.marks.push(mark);
+            }
+        }
+    }
+    waits::summary(ctx, group, place, out);
+    // Rule L6: the selected span shows where its lane does not.
+    if let Some(span) = ctx.input.selected
+        && let Some(at) = tree.lod().place(ctx.input.trace, span)
+        && tree.holds(row.node, at.0)
+    {
+        highlight(ctx, at, place, &[span], MarkKind::Selected, out);
     }
 }
 
 fn lane_row(ctx: &mut Ctx<'_>, at: (u32, u16), place: Place, out: &mut Layers) {
     row_of(ctx, at, place, out, false);
     let lod = ctx.input.rows.tree().lod().clone();
-    let wait = lod.waits().iter().find(|w| (w.leaf, w.sub) == at);
-    if let Some(wait) = wait {
+    if let Some(wait) = lod.waits_at(at.0, at.1) {
         waits::row(ctx, wait, place, out);
     }
     // Nothing shines through spans that are faded.

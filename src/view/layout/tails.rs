@@ -19,16 +19,19 @@ const MIN_DISTANCE: f64 = 8.0;
 pub(super) fn row(ctx: &mut Ctx<'_>, at: (u32, u16), place: Place, out: &mut Layers) {
     let input = ctx.input;
     let lod = input.rows.tree().lod().clone();
-    let leaf = lod.leaf(at.0);
+    let Some(tails) = lod.tails(at.0, at.1) else {
+        return;
+    };
     let spans = input.trace.spans();
-    let row = &leaf.rows[usize::from(at.1)];
+    let row = &lod.leaf(at.0).rows[usize::from(at.1)];
     let least = MIN_WIDTH * input.viewport.ns_per_px();
     let mut last_start = f64::NEG_INFINITY;
     let mut last_end = f32::NEG_INFINITY;
     let mut drawn: Vec<(usize, Rect)> = Vec::new();
-    for i in lod.tails_in(input.trace, input.analysis, leaf.lane, ctx.window) {
+    for &i in tails.in_window(input.trace, input.analysis, ctx.window) {
+        let i = i as usize;
         let tail = input.analysis.tails()[i];
-        if (tail.lag as f64) < least || row.find(tail.span).is_none() {
+        if (tail.lag as f64) < least {
             continue;
         }
         let range = TimeRange::new(spans.end(tail.span), spans.end(tail.last_op));

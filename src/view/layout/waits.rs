@@ -5,14 +5,14 @@ use std::borrow::Cow;
 use super::ctx::{Ctx, short_time, text};
 use super::lanes::{Layers, Place, target};
 use super::runs::{Run, Runs};
-use crate::analysis::{LayerClass, LayerId, Union};
+use crate::analysis::{LayerClass, Union};
 use crate::model::SpanId;
 use crate::time::{TimeRange, Unit};
 use crate::view::draw::{Font, Item, Mark, MarkKind, Target};
 use crate::view::geom::{Rect, Rgba};
 use crate::view::label::{MIN_CHARS, MIN_LABEL_WIDTH, MONO_ADVANCE, PADDING, capacity, shorten};
 use crate::view::lod::{Tree, WaitRow};
-use crate::view::rows::NodeKind;
+use crate::view::rows::{NodeKind, RowKind, Summary};
 use crate::view::theme::Swatch;
 
 /// From this width an exposed part is hatched, points.
@@ -33,27 +33,8 @@ pub(super) fn row(ctx: &mut Ctx<'_>, wait: &WaitRow, place: Place, out: &mut Lay
         place.bar,
         &mut out.priority,
     );
-    let runs = exposed_runs(ctx, &wait.exposed, &wait.exposed_tree);
-    let layer = wait
-        .spans
-        .first()
-        .map_or(LayerId(0), |&id| ctx.input.analysis.layers().of(id));
-    for run in &runs {
-        let rect = exposed_rect(ctx, run, place.bar);
-        exposed(ctx, rect, run.coverage() >= HATCH_SHARE, &mut out.priority);
-        let first = span_at(ctx, wait, run.hull.start);
-        ctx.list.marks.push(Mark {
-            rect,
-            row: place.row,
-            pinned: place.pinned,
-            kind: MarkKind::Exposed,
-            first,
-            count: run.count,
-            busy: run.busy,
-            layer,
-            class: LayerClass::Wait,
-        });
-    }
+    let parts = (&wait.exposed, &wait.exposed_tree);
+    exposed_marks(ctx, parts, std::slice::from_ref(wait), place, out);
     let spans = ctx.input.trace.spans();
     let a = wait
         .spans
@@ -76,24 +57,65 @@ pub(super) fn row(ctx: &mut Ctx<'_>, wait: &WaitRow, place: Place, out: &mut Lay
     }
 }
 
-/// The wait span of a row that an exposed part at `t` belongs to.
-fn span_at(ctx: &Ctx<'_>, wait: &WaitRow, t: i64) -> SpanId {
+/// What of a collapsed group's batch waits is exposed.
+pub(super) fn summary(ctx: &mut Ctx<'_>, group: &Summary, place: Place, out: &mut Layers) {
+    let lod = ctx.input.rows.tree().lod().clone();
+    let parts = (&group.exposed, &group.exposed_tree);
+    exposed_marks(ctx, parts, &lod.waits()[group.waits.clone()], place, out);
+}
+
+/// Exposed parts with their marks; `waits` are the rows that they are of, outermost first.
+fn exposed_marks(
+    ctx: &mut Ctx<'_>,
+    (union, tree): (&Union, &Tree),
+    waits: &[WaitRow],
+    place: Place,
+    out: &mut Layers,
+) {
+    for run in exposed_runs(ctx, union, tree) {
+        let Some(first) = span_at(ctx, waits, run.hull.start) else {
+            continue;
+        };
+        let rect = exposed_rect(ctx, &run, place.bar);
+        exposed(ctx, rect, run.coverage() >= HATCH_SHARE, &mut out.priority);
+        ctx.list.marks.push(Mark {
+            rect,
+            row: place.row,
+            pinned: place.pinned,
+            kind: MarkKind::Exposed,
+            first,
+            count: run.count,
+            busy: run.busy,
+            layer: ctx.input.analysis.layers().of(first),
+            class: LayerClass::Wait,
+        });
+    }
+}
+
+/// The outermost wait span that an exposed part at `t` belongs to.
+fn span_at(ctx: &Ctx<'_>, waits: &[WaitRow], t: i64) -> Option<SpanId> {
     let spans = ctx.input.trace.spans();
-    let i = wait.spans.partition_point(|&id| spans.start(id) <= t);
-    wait.spans[i.saturating_sub(1)]
+    waits.iter().find_map(|wait| {
+        let i = wait.spans.partition_point(|&id| spans.start(id) <= t);
+        let span = *wait.spans.get(i.checked_sub(1)?)?;
+        (t < spans.end(span)).then_some(span)
+    })
 }
 
 /// Whether a mark is a wait that [`row`] labels itself.
 pub(super) fn has_label(ctx: &Ctx<'_>, mark: &Mark) -> bool {
-    mark.class == LayerClass::Wait
-        && ctx
-            .input
-            .rows
-            .tree()
-            .lod()
-            .waits()
-            .iter()
-            .any(|w| w.spans.binary_search(&mark.first).is_ok())
+    let rows = ctx.input.rows;
+    let rows = if mark.pinned {
+        rows.pinned()
+    } else {
+        rows.rows()
+    };
+    let kind = rows.get(mark.row as usize).map(|r| r.kind);
+    let Some(RowKind::Lane { leaf, sub }) = kind.filter(|_| mark.class == LayerClass::Wait) else {
+        return false;
+    };
+    let waits = ctx.input.rows.tree().lod().waits_at(leaf, sub);
+    waits.is_some_and(|w| w.spans.binary_search(&mark.first).is_ok())
 }
 
 /// Exposed parts in the window, narrow neighbours joined among themselves only.
@@ -343,13 +365,19 @@ fn extent_of(
 /// Makes the waits of a rank reachable: one target per wait that is at least a point wide.
 pub(super) fn targets(ctx: &mut Ctx<'_>, rank: usize, bar: Rect, clip: Rect) {
     let waits = ctx.input.analysis.waits();
-    // Waits are sorted by start; of one rank they do not overlap.
-    let end = waits.partition_point(|w| w.range.start < ctx.window.end);
+    let own = ctx.input.rows.tree().lod().waits_of(rank);
+    // Waits are sorted by start; of one rank they do not overlap, so that ends ascend as well.
+    let begin = own.partition_point(|&i| waits[i as usize].range.end <= ctx.window.start);
+    let end = own.partition_point(|&i| waits[i as usize].range.start < ctx.window.end);
+    let shown: Vec<usize> = own[begin..end.max(begin)]
+        .iter()
+        .map(|&i| i as usize)
+        .collect();
     let px = ctx.input.viewport.ns_per_px();
     let mut edge = f32::NEG_INFINITY;
-    for (i, wait) in waits[..end].iter().enumerate() {
-        if wait.rank != rank || wait.range.end <= ctx.window.start || (wait.range.len() as f64) < px
-        {
+    for i in shown {
+        let wait = &waits[i];
+        if (wait.range.len() as f64) < px {
             continue;
         }
         let rect = Rect {

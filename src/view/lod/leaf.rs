@@ -161,6 +161,26 @@ impl SubRow {
         sum
     }
 
+    /// Position of the first span from the `from`-th on that ends after `t`: near ones are found at once.
+    pub(super) fn first_that_ends_after(&self, trace: &Trace, t: i64, from: u32) -> u32 {
+        let ends = |i: usize| trace.spans().end(self.ids.get(i));
+        let (mut low, mut step) = (from as usize, 1);
+        while low + step <= self.ids.len() && ends(low + step - 1) <= t {
+            low += step;
+            step *= 2;
+        }
+        let mut high = (low + step).min(self.ids.len());
+        while low < high {
+            let mid = low + (high - low) / 2;
+            if ends(mid) <= t {
+                low = mid + 1;
+            } else {
+                high = mid;
+            }
+        }
+        u32::try_from(low).unwrap_or(u32::MAX)
+    }
+
     /// The longest of `count` spans from the `first`-th on, of equals the first one.
     #[must_use]
     pub fn longest(&self, trace: &Trace, first: u32, count: u32) -> SpanId {
@@ -195,6 +215,20 @@ impl Leaf {
             .first()
             .map_or(0, |r| r.busy_in(trace, layers, window));
         first + self.beyond.measure_in(window)
+    }
+
+    /// The rows that together are busy whenever the leaf is: the first, or all where some span outlasts what it
+    /// started in.
+    pub(super) fn outer_rows(&self) -> &[SubRow] {
+        match self.is_its_first_row() {
+            true => self.rows.get(..1).unwrap_or_default(),
+            false => &self.rows,
+        }
+    }
+
+    /// Whether the first row is busy whenever the leaf is.
+    pub(in crate::view) fn is_its_first_row(&self) -> bool {
+        self.beyond.is_empty()
     }
 
     pub(super) fn heap_bytes(&self) -> usize {

@@ -25,6 +25,10 @@ pub trait Intervals {
     fn range(&self, i: usize) -> TimeRange;
     /// Its layer.
     fn layer(&self, i: usize) -> LayerId;
+    /// The length that [`Tree::longest`] compares, ns.
+    fn length(&self, i: usize) -> i64 {
+        self.range(i).len()
+    }
     /// Both at once, for what has to look an id up first.
     fn get(&self, i: usize) -> (TimeRange, LayerId) {
         (self.range(i), self.layer(i))
@@ -283,7 +287,7 @@ impl Tree {
         let end = first.saturating_add(count).min(items.len());
         let mut best = (i64::MIN, first);
         let mut look = |i: usize| {
-            let len = items.range(i).len();
+            let len = items.length(i);
             if len > best.0 {
                 best = (len, i);
             }
@@ -425,8 +429,9 @@ fn summarise(items: &impl Intervals, first: usize, last: usize) -> (Node, Shares
     let mut longest = (first, i64::MIN);
     for i in first..last {
         let r = items.range(i);
-        if r.len() > longest.1 {
-            longest = (i, r.len());
+        let length = items.length(i);
+        if length > longest.1 {
+            longest = (i, length);
         }
         busy += r.len();
         end = end.max(r.end);
