@@ -259,6 +259,7 @@ impl Plan {
                 steps: png.ruler,
                 band: png.band,
                 lanes: png.lanes != Lanes::Band,
+                whole: true,
                 ..Options::default()
             },
             header_width: if png.lane_names { 232.0 } else { 0.0 },
@@ -288,11 +289,14 @@ impl Plan {
         self.height = most;
         let view = self.viewport(trace);
         let top = areas(&self.input(trace, analysis, &view)).lanes.y0;
-        self.height = top;
+        self.height = top.min(most);
         if self.options.lanes {
             let margin = 4.0;
             let rows = self.rows.rows();
-            self.size.lanes_total = self.rows.lane_count();
+            let pins = self.rows.pinned().iter();
+            let pins = pins.filter(|r| self.rows.starts_lane(r));
+            let above = top - self.rows.pinned_height();
+            self.size.lanes_total = self.rows.lane_count() + pins.clone().count();
             let fits = rows
                 .iter()
                 .rev()
@@ -306,6 +310,7 @@ impl Plan {
                 .filter(|r| self.rows.starts_lane(r))
                 .filter(|r| r.y + r.height <= end)
                 .count();
+            self.size.lanes_shown += pins.filter(|r| above + r.y + r.height <= most).count();
         }
         self.size.height = pixels(self.height + around, self.scale).min(MAX_PIXELS);
     }

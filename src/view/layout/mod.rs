@@ -127,6 +127,8 @@ pub struct Options {
     pub band: bool,
     /// Lanes.
     pub lanes: bool,
+    /// Band and pinned lanes take the height they need, as in pictures; else at most 40 % each, and scroll.
+    pub whole: bool,
     /// Only this role keeps its colour, the others fade (a click on the legend).
     pub only: Option<Swatch>,
 }
@@ -142,6 +144,7 @@ impl Default for Options {
             steps: true,
             band: true,
             lanes: true,
+            whole: false,
             only: None,
         }
     }
@@ -169,19 +172,20 @@ pub fn areas(input: &LayoutInput<'_>) -> Areas {
     let ruler = take(options.ruler, RULER);
     let steps = ruler + take(options.steps, STEPS);
     let content = band_content_height(input.analysis);
+    let most = |share: f32| match options.whole {
+        true => f32::INFINITY,
+        false => size.height * share,
+    };
     // Without lanes the band may take everything.
-    let most = if options.lanes {
-        size.height * BAND_SHARE
+    let most_band = if options.lanes {
+        most(BAND_SHARE)
     } else {
         size.height
     };
     let gap = take(options.band && steps > 0.0, TOP);
-    let band = steps + gap + take(options.band, content.min(most));
+    let band = steps + gap + take(options.band, content.min(most_band));
     let pinned_content = input.rows.pinned_height();
-    let pins = take(
-        options.lanes,
-        pinned_content.min(size.height * PINNED_SHARE),
-    );
+    let pins = take(options.lanes, pinned_content.min(most(PINNED_SHARE)));
     let pinned = band + pins;
     let across = |y0: f32, y1: f32| Rect::new(x0, y0, size.width, y1.max(y0));
     Areas {
