@@ -10,9 +10,9 @@ use stallscope::analysis::LayerClass;
 use stallscope::model::{LaneKind, Role, SpanId};
 use stallscope::time::TimeRange;
 use stallscope::view::{
-    DrawList, Highlights, Hit, Item, LayoutInput, Links, Mark, MarkKind, Metrics, NodeId, NodeKind,
-    Options, Point, RowKind, RowState, Rows, Scroll, SectionKind, Size, Target, Theme, Viewport,
-    layout,
+    DrawList, Font, Highlights, Hit, Item, LayoutInput, Links, Mark, MarkKind, Metrics, NodeId,
+    NodeKind, Options, Point, READABLE, Rect, Rgba, RowKind, RowState, Rows, Scroll, SectionKind,
+    Size, Swatch, Target, Theme, Viewport, contrast, layout,
 };
 use timeline::{MS, Maker, STEP, Scene, training_loop};
 
@@ -26,6 +26,8 @@ struct Look<'a> {
     links: Option<&'a Links>,
     hits: Option<&'a Highlights>,
     selected: Option<SpanId>,
+    dark: bool,
+    only: Option<Swatch>,
 }
 
 impl Look<'_> {
@@ -37,6 +39,8 @@ impl Look<'_> {
             links: None,
             hits: None,
             selected: None,
+            dark: true,
+            only: None,
         }
     }
 
@@ -51,7 +55,10 @@ impl Look<'_> {
             analysis: &scene.analysis,
             rows: &scene.rows,
             viewport: &self.view,
-            theme: &Theme::dark(),
+            theme: &match self.dark {
+                true => Theme::dark(),
+                false => Theme::light(),
+            },
             size: Size::new(self.view.width() + HEADER, self.height),
             metrics: Metrics {
                 header_width: HEADER,
@@ -63,7 +70,10 @@ impl Look<'_> {
             hovered: self.hovered,
             links: self.links,
             hits: self.hits,
-            options: Options::default(),
+            options: Options {
+                only: self.only,
+                ..Options::default()
+            },
         })
     }
 }
@@ -325,7 +335,7 @@ fn one_microsecond_of_exposed_wait_shows_among_a_million_spans() {
     assert_eq!((all[0].busy, all[0].count), (1_000, 1));
     assert!(all[0].rect.width() >= 2.0);
     // It is drawn last of its lane, and on the band as well.
-    let wait = Theme::dark().swatch(stallscope::view::Swatch::Wait);
+    let wait = Theme::dark().swatch(Swatch::Wait);
     let solid: Vec<_> = list
         .sections
         .iter()
@@ -694,4 +704,122 @@ fn collapsed_groups_cost_no_more_than_a_lane_and_show_exposed_waits() {
         list.lanes
     );
     assert!(list.lanes.iter().any(|l| l.text.ends_with("96 lanes")));
+}
+
+/// What is painted at a point by the rectangles of a list, arrows and outlines left out.
+fn painted(list: &DrawList, at: Point) -> Rgba {
+    let mut color = Rgba::hex(0);
+    for section in list.sections.iter().filter(|s| s.clip.contains(at)) {
+        for item in &section.items {
+            color = match item {
+                Item::Rect { rect, fill } if rect.contains(at) => fill.over(color),
+                Item::Run { rect, fill, .. } if rect.contains(at) => fill.over(color),
+                _ => color,
+            };
+        }
+    }
+    color
+}
+
+#[test]
+fn labels_are_readable_whatever_is_faded() {
+    let scene = training_loop(6);
+    let kernel = scene.trace.spans().ids().find(|&id| {
+        scene.trace.launch_of(id).is_some() && scene.trace.span_name(id).contains("softmax")
+    });
+    let kernel = kernel.expect("it has kernels");
+    let links = Links::of(&scene.trace, &scene.analysis, kernel);
+    let lod = scene.rows.tree().lod();
+    let reads = vec![scene.span("read", 3), scene.span("read", 4)];
+    let hits = Highlights::new(&scene.trace, &scene.analysis, lod, reads);
+    let mut seen = 0;
+    for dark in [true, false] {
+        for case in 0..12 {
+            let mut look = Look::new(&scene, 1_300.0).at(TimeRange::new(0, 12 * MS));
+            look.dark = dark;
+            match case {
+                0 => {}
+                1 => (look.links, look.hovered) = (Some(&links), Some(kernel)),
+                2 => look.hits = Some(&hits),
+                3 => {
+                    look.hits = Some(&hits);
+                    look = look.at(TimeRange::new(0, 4 * STEP));
+                }
+                n => look.only = Some(Swatch::ALL[n - 4]),
+            }
+            let list = look.draw(&scene);
+            let canvas = [SectionKind::Lanes, SectionKind::Band];
+            let sections = list.sections.iter().filter(|s| canvas.contains(&s.kind));
+            for item in sections.flat_map(|s| &s.items) {
+                let Item::Text(t) = item else { continue };
+                if t.font != Font::Label || t.text.contains(" → GPU +") {
+                    continue;
+                }
+                // Between the letters' feet and the lower edge, hatch lines and notches left out.
+                let below = painted(&list, Point::new(t.at.x + 2.0, t.at.y));
+                let ratio = contrast(t.color.over(below), below);
+                assert!(ratio >= READABLE, "{}: {ratio:.2} in case {case}", t.text);
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 400, "only {seen} labels");
+}
+
+#[test]
+fn dots_and_dashes_keep_out_of_labels() {
+    let mut m = Maker::new();
+    let process = m.process(1, Role::Main, 0);
+    let lane = m.thread(process, 1, "main", Role::Main);
+    let stream = m.gpu(0, 0, &[7])[0];
+    m.span(lane, "user_annotation", "forward", 0, 10 * MS);
+    let call = m.span(lane, "cuda_runtime", "cudaLaunchKernel", MS, 2 * MS);
+    let kernel = m.span(stream, "kernel", "kernel", 2 * MS, 80 * MS);
+    m.b.link_launch(call, kernel);
+    m.span(lane, "user_annotation", "some_gypsy", 30 * MS, 60 * MS);
+    m.span(
+        lane,
+        "cuda_runtime",
+        "cudaStreamSynchronize",
+        20 * MS,
+        70 * MS,
+    );
+    let scene = Scene::new(m.b);
+    let list = Look::new(&scene, 1_000.0).draw(&scene);
+    let lanes = list
+        .sections
+        .iter()
+        .filter(|s| s.kind == SectionKind::Lanes);
+    let items: Vec<&Item> = lanes.flat_map(|s| &s.items).collect();
+    for name in ["some_gypsy", "cudaStreamSynchronize"] {
+        let (at, label) = items
+            .iter()
+            .enumerate()
+            .find_map(|(i, item)| match item {
+                Item::Text(t) if t.text.starts_with(name) => Some((i, t)),
+                _ => None,
+            })
+            .expect("it is labelled");
+        let width = label.text.chars().count() as f32 * stallscope::view::label::MONO_ADVANCE;
+        // Where letters reach below the line.
+        let own = Rect::new(
+            label.at.x,
+            label.at.y + 3.5,
+            label.at.x + width,
+            label.at.y + 7.0,
+        );
+        let marks = |i: &&Item| match i {
+            Item::Dots { rect, .. } | Item::Dashed { rect, .. } => !rect.clip(own).is_empty(),
+            _ => false,
+        };
+        let last = items.iter().rposition(marks).expect("marks lie below it");
+        let plate = |i: &Item| match i {
+            Item::Rect { rect, .. } => {
+                rect.x0 <= own.x0 && own.x1 <= rect.x1 && rect.y0 <= own.y0 && own.y1 <= rect.y1
+            }
+            _ => false,
+        };
+        let covered = items[last..at].iter().any(|i| plate(i));
+        assert!(covered, "{name}");
+    }
 }

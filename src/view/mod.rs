@@ -34,5 +34,5 @@ pub use rows::{
     MAX_OPEN_FRAMES, MAX_OPEN_WORKERS, Node, NodeId, NodeKind, QUIET_SHARE, ROW_HEIGHT, Row,
     RowKind, RowState, RowTree, Rows, SUMMARY_HEIGHT, Summary,
 };
-pub use theme::{Swatch, Theme};
+pub use theme::{READABLE, Swatch, Theme, contrast};
 pub use viewport::{GUTTER, MIN_WINDOW_NS, Viewport, Window};

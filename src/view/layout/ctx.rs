@@ -85,10 +85,15 @@ impl<'a> Ctx<'a> {
         if gpu && input.links.is_some_and(|l| !l.is_empty()) {
             percent = percent.min(40);
         }
-        if input.options.only.is_some_and(|s| s != Swatch::of(class)) {
-            percent = percent.min(20);
+        percent.min(self.legend_opacity(Swatch::of(class)))
+    }
+
+    /// Opacity of a role, percent: lower where the legend keeps another one.
+    pub fn legend_opacity(&self, swatch: Swatch) -> u32 {
+        match self.input.options.only {
+            Some(only) if only != swatch => 20,
+            _ => 100,
         }
-        percent
     }
 }
 

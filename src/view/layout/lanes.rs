@@ -9,6 +9,7 @@ use crate::view::draw::{Item, Mark, MarkKind, SectionKind, Target};
 use crate::view::geom::Rect;
 use crate::view::lod::HighlightRow;
 use crate::view::rows::{Busy, NodeKind, Row, RowKind};
+use crate::view::theme::Swatch;
 
 /// Space between a row's edges and its bars, points.
 pub(super) const BAR_INSET: f32 = 1.0;
@@ -49,6 +50,12 @@ pub(super) struct Layers {
     pub tails: Vec<Item>,
     pub spans: Vec<Item>,
     pub priority: Vec<Item>,
+    /// Lines along the lower edge of spans, top to bottom: where they lead on over spans.
+    pub strips: Vec<Rect>,
+    /// Ends of tails.
+    pub caps: Vec<Item>,
+    /// Texts that are in `texts` already.
+    pub written: Vec<labels::Written>,
     pub labels: Vec<labels::Candidate>,
     pub texts: Vec<Item>,
 }
@@ -86,7 +93,7 @@ pub(super) fn strip(ctx: &mut Ctx<'_>, strip: &Strip<'_>) {
             RowKind::Instants(i) => instants::row(ctx, i, place, &mut out),
         }
     }
-    let texts = labels::choose(ctx, std::mem::take(&mut out.labels));
+    let texts = labels::choose(ctx, std::mem::take(&mut out.labels), &mut out.written);
     let kind = if strip.pinned {
         SectionKind::Pinned
     } else {
@@ -96,6 +103,8 @@ pub(super) fn strip(ctx: &mut Ctx<'_>, strip: &Strip<'_>) {
     items.append(&mut out.tails);
     items.append(&mut out.spans);
     items.append(&mut out.priority);
+    items.extend(labels::plates(&out.written, &out.strips));
+    items.append(&mut out.caps);
     items.extend(texts);
     items.append(&mut out.texts);
     let clip = Rect::new(ctx.x0, strip.area.y0, ctx.x1(), strip.area.y1);
@@ -173,8 +182,9 @@ fn lane_row(ctx: &mut Ctx<'_>, at: (u32, u16), place: Place, out: &mut Layers) {
     if let Some(wait) = lod.waits_at(at.0, at.1) {
         waits::row(ctx, wait, place, out);
     }
-    // Nothing shines through spans that are faded.
-    if ctx.input.options.tails && ctx.input.hits.is_none() {
+    // With their spans faded they would be louder than those.
+    let loud = ctx.input.hits.is_none() && ctx.legend_opacity(Swatch::Cpu) == 100;
+    if ctx.input.options.tails && loud {
         tails::row(ctx, at, place, out);
     }
     chosen(ctx, at, place, out);
@@ -238,6 +248,8 @@ fn draw(ctx: &mut Ctx<'_>, mark: &Mark, run: &Run, place: Place, out: &mut Layer
         _ if place.recorder => ctx.style(LayerClass::Container, false),
         class => ctx.style(class, place.gpu),
     };
+    // Faded or not, no tail shines through.
+    look.fill = look.fill.over(theme.lane);
     if summary {
         // A hint of what is inside, less loud than what shows for itself.
         look.fill = look.fill.percent(65).over(theme.lane);
@@ -280,6 +292,7 @@ fn draw(ctx: &mut Ctx<'_>, mark: &Mark, run: &Run, place: Place, out: &mut Layer
             span: mark.first,
             class: mark.class,
             color: look.label,
+            fill: look.fill.over(theme.lane),
         });
     }
 }
@@ -484,6 +497,7 @@ fn draw_chosen(ctx: &Ctx<'_>, mark: &Mark, out: &mut Layers) {
             span: mark.first,
             class: mark.class,
             color: look.label,
+            fill: look.fill.over(theme.lane),
         });
     }
 }

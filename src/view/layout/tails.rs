@@ -112,11 +112,11 @@ fn draw(ctx: &Ctx<'_>, rect: Rect, taken: f32, out: &mut Layers) {
 
 fn cap(ctx: &Ctx<'_>, wall: Rect, out: &mut Layers) {
     let theme = ctx.input.theme;
-    out.priority.push(Item::Rect {
+    out.caps.push(Item::Rect {
         rect: Rect::new(wall.x0 - 1.0, wall.y0, wall.x1 + 1.0, wall.y1),
         fill: theme.lane.percent(70),
     });
-    out.priority.push(Item::Rect {
+    out.caps.push(Item::Rect {
         rect: wall,
         fill: line_color(theme),
     });
@@ -127,6 +127,7 @@ fn over(ctx: &Ctx<'_>, rect: Rect, bar: Rect, out: &mut Layers) {
     let theme = ctx.input.theme;
     let color = line_color(theme);
     let strip = Rect::new(rect.x0, bar.y1 - 3.0, rect.x1, bar.y1 - 1.0);
+    out.strips.push(strip);
     out.priority.push(Item::Rect {
         rect: strip,
         fill: theme.lane.percent(60),

@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 
 use super::ctx::{Ctx, short_time, text};
+use super::labels::{Written, text_rect};
 use super::lanes::{Layers, Place, target};
 use super::runs::{Run, Runs};
+use super::style::style;
 use crate::analysis::{LayerClass, Union};
 use crate::model::SpanId;
 use crate::time::{TimeRange, Unit};
@@ -52,7 +54,8 @@ pub(super) fn row(ctx: &mut Ctx<'_>, wait: &WaitRow, place: Place, out: &mut Lay
                 unrecorded: &wait.unrecorded,
             };
             let name = inner.then(|| ctx.input.trace.span_name(id));
-            label(ctx, range, (&parts, name), place.bar, &mut out.texts);
+            let written = label(ctx, range, (&parts, name), place.bar, &mut out.texts);
+            out.written.extend(written);
         }
     }
 }
@@ -140,18 +143,23 @@ pub(super) fn exposed_rect(ctx: &Ctx<'_>, run: &Run, bar: Rect) -> Rect {
 /// One exposed part: solid, and hatched where it is most of its time and there is room for it.
 pub(super) fn exposed(ctx: &Ctx<'_>, rect: Rect, hatched: bool, out: &mut Vec<Item>) {
     let theme = ctx.input.theme;
-    let fill = theme.swatch(Swatch::Wait);
+    let opacity = ctx.legend_opacity(Swatch::Wait);
+    let full = theme.swatch(Swatch::Wait);
+    let fill = full.percent(opacity).over(theme.lane);
     out.push(Item::Rect { rect, fill });
     if hatched && rect.width() >= HATCH_FROM {
         out.push(Item::Hatch {
             rect,
-            color: theme.hatch(),
+            color: theme.hatch().percent(opacity),
             line: 2.0,
             pitch: 6.0,
         });
         out.push(Item::Outline {
             rect,
-            color: fill.shade(if theme.dark { 100 } else { 72 }),
+            color: match theme.dark {
+                true => fill,
+                false => full.shade(72).percent(opacity),
+            },
             width: ctx.pixel(),
         });
     }
@@ -168,16 +176,27 @@ pub(super) fn grey(ctx: &Ctx<'_>, union: &Union, tree: &Tree, bar: Rect, out: &m
             x1: ctx.clip_x(run.x1),
             ..bar
         };
-        let fill = theme.unrecorded.percent(45).over(theme.lane);
+        let fill = unrecorded(ctx);
         out.push(Item::Rect { rect, fill });
         if rect.width() >= 3.0 {
             out.push(Item::Outline {
                 rect,
-                color: theme.unrecorded,
+                color: theme.unrecorded.percent(ctx.legend_opacity(Swatch::Wait)),
                 width: ctx.pixel(),
             });
         }
     }
+}
+
+/// The fill of waits of which nobody knows what the GPU did.
+fn unrecorded(ctx: &Ctx<'_>) -> Rgba {
+    let theme = ctx.input.theme;
+    let opacity = ctx.legend_opacity(Swatch::Wait);
+    theme
+        .unrecorded
+        .percent(45)
+        .percent(opacity)
+        .over(theme.lane)
 }
 
 /// The unions that a wait's label is made of.
@@ -186,15 +205,17 @@ pub(super) struct Parts<'a> {
     pub unrecorded: &'a Union,
 }
 
-/// "wait 101 ms · 39 exposed", in the widest part that is not hatched, else on a plate over the hatch.
+/// "wait 101 ms · 39 exposed", in the widest part that is not hatched, else on a plate over the hatch. Returns where
+/// it is written, without a plate of its own.
 pub(super) fn label(
     ctx: &Ctx<'_>,
     wait: TimeRange,
     (parts, name): (&Parts<'_>, Option<&str>),
     bar: Rect,
     out: &mut Vec<Item>,
-) {
+) -> Option<Written> {
     let theme = ctx.input.theme;
+    let opacity = ctx.legend_opacity(Swatch::Wait);
     let shown = wait.clip(ctx.window);
     let texts = |room: usize| match name {
         // A wait inside a wait says what it is; how long is told above.
@@ -207,36 +228,49 @@ pub(super) fn label(
     let free = widest_free(shown, parts.exposed);
     let (x0, x1) = (ctx.x(free.start).max(ctx.x0), ctx.x(free.end).min(ctx.x1()));
     let room = capacity(x1 - x0);
+    let plain = style(theme, LayerClass::Wait, opacity)
+        .fill
+        .over(theme.lane);
     if let Some(t) = texts(room) {
-        out.push(text((x0 + PADDING, y), t, Font::Label, theme.text, x1 - x0));
-        return;
+        let fill = match parts.unrecorded.measure_in(free) * 2 >= free.len() {
+            true => unrecorded(ctx),
+            false => plain,
+        };
+        let rect = text_rect(x0 + PADDING, &t, Rect { x0, x1, ..bar });
+        let color = theme.readable(fill, theme.text.percent(opacity));
+        out.push(text((x0 + PADDING, y), t, Font::Label, color, x1 - x0));
+        let dots = false;
+        return Some(Written { rect, fill, dots });
     }
     let (x0, x1) = (
         ctx.x(shown.start).max(ctx.x0),
         ctx.x(shown.end).min(ctx.x1()),
     );
     let room = capacity(x1 - x0 - 4.0);
-    let Some(t) = texts(room) else {
-        return;
-    };
+    let t = texts(room)?;
     let width = t.chars().count() as f32 * MONO_ADVANCE + 2.0 * PADDING;
     let plate = Rect::new(x0 + 2.0, bar.y0 + 1.0, x0 + 2.0 + width, bar.y1 - 1.0);
     // The plate has the colour of what most of the wait is.
-    let wait_fill = theme.swatch(Swatch::Wait);
     let mostly = parts.exposed.measure_in(shown) * 2 >= shown.len();
     let (fill, color): (Rgba, Rgba) = if mostly {
-        (wait_fill, theme.label(Swatch::Wait))
+        let full = theme.swatch(Swatch::Wait);
+        (
+            full.percent(opacity).over(theme.lane),
+            theme.label(Swatch::Wait),
+        )
     } else {
-        (wait_fill.percent(30).over(theme.lane), theme.text)
+        (plain, theme.text.percent(opacity))
     };
+    let color = theme.readable(fill, color);
     out.push(Item::Rect { rect: plate, fill });
     out.push(text(
         (x0 + 2.0 + PADDING, y),
-        t.clone(),
+        t,
         Font::Label,
         color,
         x1 - x0,
     ));
+    None
 }
 
 /// Texts of a wait from the most telling to the shortest.
@@ -313,7 +347,13 @@ pub(super) fn columns(
         let Some((y0, y1)) = extent_of(ctx, rank.rank, ranks.len(), rows, area, dy) else {
             continue;
         };
-        let fill = ctx.input.theme.swatch(Swatch::Wait).percent(9);
+        let opacity = ctx.legend_opacity(Swatch::Wait);
+        let fill = ctx
+            .input
+            .theme
+            .swatch(Swatch::Wait)
+            .percent(9)
+            .percent(opacity);
         let runs = exposed_runs(ctx, &rank.wait_exposed, &lod.rank(i).exposed);
         for (x0, x1) in joined(&runs) {
             let rect = Rect::new(ctx.clip_x(x0), y0, ctx.clip_x(x1), y1);
