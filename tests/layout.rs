@@ -422,13 +422,36 @@ fn arrows_lead_from_launches_to_kernels() {
             _ => None,
         })
         .collect();
-    assert_eq!(arrows.len(), 50);
-    for ((from, to), link) in arrows.iter().zip(&links.arrows) {
-        let x = |t| look.view.x_from_time(t) as f32 + HEADER;
-        assert!((from.x - x(spans.start(link.from))).abs() < 0.01);
-        assert!((to.x - x(spans.start(link.to))).abs() < 0.01);
+    // Calls are 0.65 points apart: not all 50 can be told apart.
+    assert!((10..=20).contains(&arrows.len()), "{} arrows", arrows.len());
+    let x = |t| look.view.x_from_time(t) as f32 + HEADER;
+    let mut rest = links.arrows.iter();
+    for (from, to) in &arrows {
+        let own = rest.find(|link| {
+            (from.x - x(spans.start(link.from))).abs() < 0.01
+                && (to.x - x(spans.start(link.to))).abs() < 0.01
+        });
+        assert!(
+            own.is_some(),
+            "{from:?} to {to:?} is no link, or out of order"
+        );
     }
-    assert!(list.texts().any(|t| t.text == "+30 more"));
+    let ends = [links.arrows[0], links.arrows[49]].map(|l| x(spans.start(l.to)));
+    assert!((arrows[0].1.x - ends[0]).abs() < 0.01);
+    assert!((arrows[arrows.len() - 1].1.x - ends[1]).abs() < 0.01);
+    for pair in arrows[..arrows.len() - 1].windows(2) {
+        let (a, b) = (pair[1].0.x - pair[0].0.x, pair[1].1.x - pair[0].1.x);
+        assert!(a.min(b) >= 3.0 || a.max(b) >= 24.0, "{a} and {b} apart");
+    }
+    let more = format!("+{} more", 80 - arrows.len());
+    assert!(list.texts().any(|t| t.text == more), "no {more}");
+    assert_eq!(list.stats.arrows_dropped, 80 - arrows.len() as u64);
+    // Zoomed in, all show that D4 allows.
+    let mut near = Look::new(&scene, 20_000.0).at(TimeRange::new(STEP, 2 * STEP));
+    near.links = Some(&links);
+    let all = near.draw(&scene);
+    let all = all.sections.iter().flat_map(|s| &s.items);
+    assert_eq!(all.filter(|i| matches!(i, Item::Arrow { .. })).count(), 50);
     // Linked kernels are marked, as one kind.
     let linked = by_row(&list, MarkKind::Linked);
     assert_eq!(linked.len(), 1);

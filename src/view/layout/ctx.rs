@@ -16,6 +16,8 @@ pub(super) struct Ctx<'a> {
     pub merge_ns: i64,
     /// Left edge of the canvas.
     pub x0: f32,
+    /// What stands beside arrows: labels keep clear of it.
+    pub chips: Vec<Rect>,
     pub list: DrawList,
 }
 
@@ -25,6 +27,7 @@ impl<'a> Ctx<'a> {
             window: input.viewport.range(),
             merge_ns: (super::runs::JOIN_GAP * input.viewport.ns_per_px()).floor() as i64,
             x0: input.metrics.header_width,
+            chips: Vec::new(),
             list: DrawList {
                 size: input.size,
                 ..DrawList::default()

@@ -104,11 +104,29 @@ pub(super) fn text_rect(x: f32, words: &str, bar: Rect) -> Rect {
 
 /// What shows of a rectangle on the canvas: labels start at the visible start.
 pub(super) fn visible(ctx: &Ctx<'_>, rect: Rect) -> Rect {
-    Rect {
-        x0: rect.x0.max(ctx.x0),
-        x1: rect.x1.min(ctx.x1()),
-        ..rect
+    beside_chips(
+        ctx,
+        Rect {
+            x0: rect.x0.max(ctx.x0),
+            x1: rect.x1.min(ctx.x1()),
+            ..rect
+        },
+    )
+}
+
+/// The wider part of a rectangle left or right of each chip in it.
+pub(super) fn beside_chips(ctx: &Ctx<'_>, mut rect: Rect) -> Rect {
+    for chip in &ctx.chips {
+        if chip.clip(rect).is_empty() {
+            continue;
+        }
+        if chip.x0 - rect.x0 > rect.x1 - chip.x1 {
+            rect.x1 = chip.x0;
+        } else {
+            rect.x0 = chip.x1;
+        }
     }
+    rect
 }
 
 fn direction(kind: Option<CopyKind>) -> &'static str {

@@ -242,11 +242,12 @@ pub fn layout(input: &LayoutInput<'_>) -> DrawList {
             dy: area.y0 - scroll,
             pinned,
         };
-        lanes::strip(&mut ctx, &strip);
-        headers::names(&mut ctx, &strip);
         if !pinned {
+            // First, since labels keep clear of what stands beside arrows.
             arrows = arrows::arrows(&mut ctx, &strip);
         }
+        lanes::strip(&mut ctx, &strip);
+        headers::names(&mut ctx, &strip);
     }
     if options_band(input) {
         band::band(&mut ctx, areas.band);

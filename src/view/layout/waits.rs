@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::ctx::{Ctx, short_time, text};
-use super::labels::{Written, text_rect};
+use super::labels::{Written, text_rect, visible};
 use super::lanes::{Layers, Place, target};
 use super::runs::{Run, Runs};
 use super::style::style;
@@ -226,7 +226,7 @@ pub(super) fn label(
     };
     let y = (bar.y0 + bar.y1) / 2.0;
     let free = widest_free(shown, parts.exposed);
-    let (x0, x1) = (ctx.x(free.start).max(ctx.x0), ctx.x(free.end).min(ctx.x1()));
+    let (x0, x1) = clear(ctx, free, bar);
     let room = capacity(x1 - x0);
     let plain = style(theme, LayerClass::Wait, opacity)
         .fill
@@ -242,10 +242,7 @@ pub(super) fn label(
         let dots = false;
         return Some(Written { rect, fill, dots });
     }
-    let (x0, x1) = (
-        ctx.x(shown.start).max(ctx.x0),
-        ctx.x(shown.end).min(ctx.x1()),
-    );
+    let (x0, x1) = clear(ctx, shown, bar);
     let room = capacity(x1 - x0 - 4.0);
     let t = texts(room)?;
     let width = t.chars().count() as f32 * MONO_ADVANCE + 2.0 * PADDING;
@@ -271,6 +268,13 @@ pub(super) fn label(
         x1 - x0,
     ));
     None
+}
+
+/// Where a label of a stretch can be.
+fn clear(ctx: &Ctx<'_>, range: TimeRange, bar: Rect) -> (f32, f32) {
+    let (x0, x1) = (ctx.x(range.start), ctx.x(range.end));
+    let rect = visible(ctx, Rect { x0, x1, ..bar });
+    (rect.x0, rect.x1)
 }
 
 /// Texts of a wait from the most telling to the shortest.
