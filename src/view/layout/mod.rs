@@ -17,6 +17,7 @@ mod headers;
 mod instants;
 mod labels;
 mod lanes;
+mod legend;
 mod links;
 mod overlay;
 mod overview;
@@ -26,7 +27,8 @@ mod style;
 mod tails;
 mod waits;
 
-pub use caption::{LEGEND, TITLE, legend, title};
+pub use caption::{LEGEND, TITLE, legend, legend_height, title};
+pub use legend::{LegendEntry, legend_of};
 pub use links::{BETWEEN, Links};
 pub use overview::{OverviewInput, overview, overview_viewport, window_edges};
 pub use ruler::{RULER, STEPS};
