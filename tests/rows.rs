@@ -291,3 +291,23 @@ fn building_stops_when_told() {
         assert_eq!(stopped.err(), Some(Cancelled), "after {after}");
     }
 }
+
+#[test]
+fn keys_of_lanes_are_those_of_kept_views() {
+    let scene = training_loop(3);
+    let tree = scene.rows.tree();
+    let lanes = ["main thread", "CUDA API", "stream 7"];
+    let keys = lanes.map(|t| tree.node(node(tree, t)).key.as_str());
+    // Whoever changes one loses pins, hidden and collapsed lanes of users.
+    assert_eq!(keys, ["0/C839.839/Cpu", "0/C839.839/Cpu/api", "0/G0.7/Gpu"]);
+    let kinds = [
+        (LaneKind::Cpu, "Cpu"),
+        (LaneKind::Gpu, "Gpu"),
+        (LaneKind::GpuAnnotation, "GpuAnnotation"),
+        (LaneKind::GpuSync, "GpuSync"),
+        (LaneKind::Overhead, "Overhead"),
+        (LaneKind::Async, "Async"),
+        (LaneKind::Recorder, "Recorder"),
+    ];
+    assert!(kinds.iter().all(|(kind, key)| kind.key() == *key));
+}
