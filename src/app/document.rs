@@ -15,7 +15,7 @@ use crate::model::{SpanId, Trace};
 use crate::time::{TimeRange, format_count};
 use crate::view::{
     History, LegendEntry, Lod, NodeId, RowState, RowTree, Rows, Stats, Swatch, Viewport, Window,
-    legend_of,
+    instants_out_of_view, legend_of,
 };
 
 /// Tabs of the details panel.
@@ -238,6 +238,13 @@ fn rules(own: Option<(PathBuf, io::Result<String>)>, report: &mut ImportReport) 
     rules
 }
 
+/// Says how many instants no view shows.
+fn note_instants(trace: &Trace, lod: &Lod, report: &mut ImportReport) {
+    let count = instants_out_of_view(trace, lod);
+    let text = || "Instants before the first or after the last span are not shown.".to_owned();
+    report.note_many(NoticeKind::Info, "instants_outside", None, count, &[], text);
+}
+
 impl Document {
     /// Analyses a trace and prepares it for drawing. Takes its time: not for the UI thread.
     ///
@@ -263,6 +270,7 @@ impl Document {
         let analysis = Arc::new(analysis);
         let lod = Arc::new(Lod::build_while(&trace, &analysis, &go_on)?);
         let tree = Arc::new(RowTree::new_while(&trace, &analysis, lod, &go_on)?);
+        note_instants(&trace, tree.lod(), &mut report);
         let row_state = RowState::default();
         let legend = legend_of(&trace, &analysis);
         let (name, _) = super::welcome::recent_text(&paths);

@@ -32,7 +32,7 @@ pub use lod::{
 pub use rows::{
     Busy, COUNTER_HEIGHT, GROUP_GAP, HEADER_HEIGHT, INSTANT_HEIGHT, LANE_GAP, MAX_OPEN_COUNTERS,
     MAX_OPEN_FRAMES, MAX_OPEN_WORKERS, Node, NodeId, NodeKind, QUIET_SHARE, ROW_HEIGHT, Row,
-    RowKind, RowState, RowTree, Rows, SUMMARY_HEIGHT, Summary,
+    RowKind, RowState, RowTree, Rows, SUMMARY_HEIGHT, Summary, instants_out_of_view,
 };
 pub use theme::{READABLE, Swatch, Theme, contrast};
 pub use viewport::{GUTTER, MIN_WINDOW_NS, Viewport, Window};

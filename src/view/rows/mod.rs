@@ -8,6 +8,7 @@ mod state;
 mod summary;
 mod tree;
 
+pub use extras::instants_out_of_view;
 pub use flatten::{Row, RowKind, Rows};
 pub use state::RowState;
 pub use tree::{Busy, Node, NodeId, NodeKind, RowTree, Summary};
