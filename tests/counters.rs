@@ -9,7 +9,7 @@ use stallscope::model::{ArgsRef, Counter, Instant, LaneId, ProcessId, Role};
 use stallscope::time::TimeRange;
 use stallscope::view::{
     DrawList, Item, LayoutInput, MarkKind, Metrics, NodeKind, Options, Rect, RowKind, Scroll,
-    SectionKind, Size, Target, Theme, Viewport, layout, value_at,
+    SectionKind, Size, Target, Theme, Viewport, instants_out_of_view, layout, value_at,
 };
 use timeline::{MS, Maker, Scene};
 
@@ -303,4 +303,80 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn without_spans_counters_and_instants_show() {
+    let mut m = Maker::new();
+    counter(
+        &mut m,
+        None,
+        "memory",
+        &[(5 * MS, 1.0), (30 * MS, 4.0), (90 * MS, 2.0)],
+    );
+    instant(&mut m, None, "start", 2 * MS);
+    let scene = Scene::new(m.b);
+    assert_eq!(scene.trace.extent(), TimeRange::new(2 * MS, 90 * MS + 1));
+    let view = Viewport::new(scene.trace.extent(), 1_000.0);
+    let list = draw(&scene, &view);
+    let hit = |what: fn(&Target) -> bool| list.targets.iter().any(|t| what(&t.1));
+    assert!(hit(|t| matches!(t, Target::Counter(0))));
+    assert!(hit(|t| matches!(t, Target::Instants { count: 1, .. })));
+    let (y0, y1) = counter_row(&scene, &list);
+    assert!(
+        list.sections
+            .iter()
+            .flat_map(|s| &s.items)
+            .any(|i| match i {
+                Item::Rect { rect, .. } => rect.y0 >= y0 && rect.y1 <= y1 && rect.width() > 100.0,
+                _ => false,
+            })
+    );
+    // One sample alone has some extent too.
+    let mut m = Maker::new();
+    counter(&mut m, None, "memory", &[(5 * MS, 1.0)]);
+    let scene = Scene::new(m.b);
+    assert_eq!(scene.trace.extent(), TimeRange::new(5 * MS, 5 * MS + 1));
+    assert!(
+        !draw(&scene, &Viewport::new(scene.trace.extent(), 1_000.0))
+            .targets
+            .is_empty()
+    );
+}
+
+#[test]
+fn instants_that_no_view_reaches_are_counted() {
+    let outside = |times: &[i64], of_lane: bool| {
+        let (mut m, _, lane) = base(10);
+        for &t in times {
+            instant(&mut m, of_lane.then_some(lane), "mark", t);
+        }
+        let scene = Scene::new(m.b);
+        let count = instants_out_of_view(&scene.trace, scene.rows.tree().lod());
+        let view = Viewport::new(scene.trace.extent(), 1_000.0);
+        let list = draw(&scene, &view);
+        let drawn: u32 = list
+            .targets
+            .iter()
+            .map(|(_, t)| match t {
+                Target::Instants { count, .. } => *count,
+                _ => 0,
+            })
+            .sum();
+        assert_eq!(u64::from(drawn) + count, times.len() as u64, "{times:?}");
+        count
+    };
+    // The trace goes from 0 to 100 ms; a view reaches one millisecond further.
+    assert_eq!(outside(&[MS, 50 * MS], false), 0);
+    assert_eq!(outside(&[-5 * MS, 200 * MS], false), 2);
+    assert_eq!(
+        outside(&[100 * MS + 500_000], false),
+        1,
+        "no lane for that alone"
+    );
+    assert_eq!(
+        outside(&[-5 * MS, MS, 100 * MS + 500_000, 200 * MS], false),
+        2
+    );
+    assert_eq!(outside(&[-5 * MS, 100 * MS + 500_000], true), 1);
 }

@@ -1,78 +1,28 @@
 //! The level of detail as properties of random traces, and the geometry of the two claims to the nanosecond.
 
+#[path = "common/look.rs"]
+mod look;
 #[path = "common/timeline.rs"]
 mod timeline;
 
-use std::collections::BTreeMap;
-
+use look::{HEADER, Look, by_row};
 use proptest::prelude::*;
-use stallscope::analysis::LayerClass;
-use stallscope::model::{LaneKind, Role, SpanId};
+use stallscope::model::Role;
 use stallscope::time::TimeRange;
 use stallscope::view::{
-    DrawList, Highlights, Hit, Item, LayoutInput, Links, Mark, MarkKind, Metrics, Options, Point,
-    RowKind, Scroll, Size, Target, Theme, Viewport, layout,
+    DrawList, Hit, Item, Links, Mark, MarkKind, NodeId, NodeKind, Point, RowKind, RowState, Rows,
+    SectionKind, Swatch, Target, Theme, Viewport,
 };
 use timeline::{MS, Maker, STEP, Scene, training_loop};
-
-const HEADER: f32 = 200.0;
-
-/// What a test changes about a layout.
-struct Look<'a> {
-    view: Viewport,
-    height: f32,
-    hovered: Option<SpanId>,
-    links: Option<&'a Links>,
-    hits: Option<&'a Highlights>,
-    selected: Option<SpanId>,
-}
-
-impl Look<'_> {
-    fn new(scene: &Scene, width: f32) -> Self {
-        Self {
-            view: Viewport::new(scene.trace.extent(), width),
-            height: 4_000.0,
-            hovered: None,
-            links: None,
-            hits: None,
-            selected: None,
-        }
-    }
-
-    fn at(mut self, range: TimeRange) -> Self {
-        self.view.zoom_to(range, 0.0);
-        self
-    }
-
-    fn draw(&self, scene: &Scene) -> DrawList {
-        layout(&LayoutInput {
-            trace: &scene.trace,
-            analysis: &scene.analysis,
-            rows: &scene.rows,
-            viewport: &self.view,
-            theme: &Theme::dark(),
-            size: Size::new(self.view.width() + HEADER, self.height),
-            metrics: Metrics {
-                header_width: HEADER,
-                pixels_per_point: 1.0,
-            },
-            scroll: Scroll::default(),
-            selection: None,
-            selected: self.selected,
-            hovered: self.hovered,
-            links: self.links,
-            hits: self.hits,
-            options: Options::default(),
-        })
-    }
-}
 
 /// A thread with nested spans and a stream, from gaps and lengths.
 fn random_scene(cpu: &[(i64, i64, u8)], gpu: &[(i64, i64)]) -> Scene {
     let mut m = Maker::new();
     let process = m.process(1, Role::Main, 0);
     let lane = m.thread(process, 1, "main", Role::Main);
-    let stream = m.gpu(0, 0, &[7])[0];
+    let other = m.thread(process, 2, "other", Role::Main);
+    let gpus = m.gpu(0, 0, &[7, 8]);
+    let (stream, copies) = (gpus[0], gpus[1]);
     let mut t = 0;
     for &(gap, len, kind) in cpu {
         t += gap;
@@ -89,9 +39,15 @@ fn random_scene(cpu: &[(i64, i64, u8)], gpu: &[(i64, i64)]) -> Scene {
         t += len;
     }
     let mut t = 0;
-    for &(gap, len) in gpu {
+    for (i, &(gap, len)) in gpu.iter().enumerate() {
         t += gap;
         m.span(stream, "kernel", "kernel", t, t + len);
+        // Beside the first one and after it, some of them outlasting what they started in.
+        m.span(copies, "gpu_memcpy", "copy", t + len / 2, t + len / 2 + gap);
+        if i % 3 == 0 {
+            m.span(other, "cpu_op", "aten::mul", t, t + len);
+            m.span(other, "cpu_op", "aten::div", t + len / 2, t + 2 * len);
+        }
         t += len;
     }
     Scene::new(m.b)
@@ -112,20 +68,45 @@ fn brute(scene: &Scene, leaf: u32, sub: u16, window: TimeRange) -> (i64, u64) {
     out
 }
 
-fn by_row(list: &DrawList, kind: MarkKind) -> BTreeMap<u32, Vec<Mark>> {
-    let mut out: BTreeMap<u32, Vec<Mark>> = BTreeMap::new();
-    for mark in list.marks.iter().filter(|m| m.kind == kind && !m.pinned) {
-        out.entry(mark.row).or_default().push(*mark);
+/// Time in a window at which any lane of a group is busy, from the columns.
+fn brute_group(scene: &Scene, node: NodeId, window: TimeRange) -> i64 {
+    let tree = scene.rows.tree();
+    let mut ranges: Vec<TimeRange> = Vec::new();
+    for leaf in tree.leaves_below(node) {
+        for row in &tree.lod().leaf(leaf).rows {
+            ranges.extend(row.ids().map(|id| scene.trace.spans().range(id)));
+        }
     }
-    out
+    ranges.sort_unstable();
+    let (mut busy, mut reach) = (0, window.start);
+    for r in ranges.iter().map(|r| r.clip(window)) {
+        busy += (r.end - reach.max(r.start)).max(0);
+        reach = reach.max(r.end);
+    }
+    busy
+}
+
+/// The same scene with all groups collapsed.
+fn collapsed(scene: &Scene) -> Rows {
+    let tree = scene.rows.tree();
+    let mut state = RowState::default();
+    for id in tree.ids().filter(|&id| tree.node(id).kind.is_group()) {
+        state.set_collapsed(tree, id, true);
+    }
+    Rows::new(tree.clone(), &state)
 }
 
 fn check_rows(scene: &Scene, list: &DrawList, view: &Viewport) {
     let window = view.range();
     let marks = by_row(list, MarkKind::Plain);
     for (i, row) in scene.rows.rows().iter().enumerate() {
-        let RowKind::Lane { leaf, sub } = row.kind else {
-            continue;
+        let (busy, spans, inset) = match row.kind {
+            RowKind::Lane { leaf, sub } => {
+                let (busy, spans) = brute(scene, leaf, sub, window);
+                (busy, Some(spans), 1.0)
+            }
+            RowKind::Summary => (brute_group(scene, row.node, window), None, 3.0),
+            _ => continue,
         };
         let empty = Vec::new();
         let row_marks = marks.get(&u32::try_from(i).unwrap_or(0)).unwrap_or(&empty);
@@ -137,14 +118,13 @@ fn check_rows(scene: &Scene, list: &DrawList, view: &Viewport) {
             view.width()
         );
         // L8
-        let (busy, spans) = brute(scene, leaf, sub, window);
         assert_eq!(
             row_marks.iter().map(|m| m.busy).sum::<i64>(),
             busy,
             "row {i}"
         );
         let drawn: u64 = row_marks.iter().map(|m| u64::from(m.count)).sum();
-        assert_eq!(drawn, spans, "row {i}");
+        assert!(spans.is_none_or(|n| n == drawn), "row {i}: {drawn}");
         let mut edge = f32::NEG_INFINITY;
         for m in row_marks {
             // L3: never over a drawn neighbour; positions are single floats, hence the tolerance.
@@ -154,7 +134,7 @@ fn check_rows(scene: &Scene, list: &DrawList, view: &Viewport) {
             );
             assert!(m.rect.x1 >= m.rect.x0 && m.rect.y1 > m.rect.y0);
             edge = m.rect.x1;
-            let full = row.height - 2.0;
+            let full = row.height - 2.0 * inset;
             let height = m.rect.height() / full;
             assert!((0.35..=1.001).contains(&height), "height {height}");
             if m.count == 1 {
@@ -163,6 +143,11 @@ fn check_rows(scene: &Scene, list: &DrawList, view: &Viewport) {
                 assert_eq!(scene.analysis.layers().of(m.first), m.layer);
                 // L2: its own rectangle where it is.
                 let r = scene.trace.spans().range(m.first);
+                if spans.is_none() {
+                    // Of a group it adds what nothing before it covers.
+                    assert!(m.busy <= r.clip(window).len(), "{m:?}");
+                    continue;
+                }
                 let (x0, x1) = (view.x_clipped(r.start), view.x_clipped(r.end));
                 if f64::from(x1 - x0) >= 3.0 {
                     // Past the canvas edge only that it goes on there counts: no border shows at the cut.
@@ -172,10 +157,11 @@ fn check_rows(scene: &Scene, list: &DrawList, view: &Viewport) {
                     assert!((seen(drawn1) - seen(x1)).abs() < 0.01, "{m:?} {x1}");
                 }
             } else {
-                assert!(m.rect.width() < 3.0 || m.count > 1);
-                let longest = m.longest(&scene.trace, scene.rows.tree().lod());
+                let longest = m.longest(&scene.trace, &scene.analysis, &scene.rows);
                 let dur = |id| scene.trace.spans().dur(id);
+                let first = scene.trace.spans().start(m.first);
                 assert!(dur(longest) >= dur(m.first));
+                assert!(scene.trace.spans().start(longest) >= first);
             }
         }
     }
@@ -199,8 +185,11 @@ proptest! {
     ) {
         let cpu: Vec<_> = spans.iter().zip(kinds).map(|(&(g, l), k)| (g, l, k)).collect();
         let gpu: Vec<_> = spans.iter().rev().copied().collect();
-        let scene = random_scene(&cpu, &gpu);
-        for (at, zoom) in zooms {
+        let mut scene = random_scene(&cpu, &gpu);
+        for (i, (at, zoom)) in zooms.into_iter().enumerate() {
+            if i == 2 {
+                scene.rows = collapsed(&scene);
+            }
             let mut look = Look::new(&scene, width);
             look.view.zoom_at(at * width, zoom);
             let list = look.draw(&scene);
@@ -275,7 +264,7 @@ fn one_microsecond_of_exposed_wait_shows_among_a_million_spans() {
     assert_eq!((all[0].busy, all[0].count), (1_000, 1));
     assert!(all[0].rect.width() >= 2.0);
     // It is drawn last of its lane, and on the band as well.
-    let wait = Theme::dark().swatch(stallscope::view::Swatch::Wait);
+    let wait = Theme::dark().swatch(Swatch::Wait);
     let solid: Vec<_> = list
         .sections
         .iter()
@@ -295,7 +284,7 @@ fn one_microsecond_of_exposed_wait_shows_among_a_million_spans() {
 #[test]
 fn tails_end_where_the_last_kernel_ends() {
     let scene = training_loop(4);
-    for (name, kernel) in [("forward", 40), ("backward", 120)] {
+    for (name, kernels) in [("forward", 40), ("backward", 80)] {
         let span = scene.span(name, 1);
         let calls: Vec<_> = scene.trace.launches().iter().collect();
         let ops: Vec<i64> = calls
@@ -308,7 +297,7 @@ fn tails_end_where_the_last_kernel_ends() {
             .collect();
         let last = *ops.iter().max().expect("it launches");
         let end = scene.trace.spans().end(span);
-        let _ = kernel;
+        assert_eq!(ops.len(), kernels, "{name}");
         // One nanosecond per point around either end.
         for (edge, right) in [(end, false), (last, true)] {
             let look = Look::new(&scene, 1_000.0).at(TimeRange::new(edge - 500, edge + 500));
@@ -362,13 +351,36 @@ fn arrows_lead_from_launches_to_kernels() {
             _ => None,
         })
         .collect();
-    assert_eq!(arrows.len(), 50);
-    for ((from, to), link) in arrows.iter().zip(&links.arrows) {
-        let x = |t| look.view.x_from_time(t) as f32 + HEADER;
-        assert!((from.x - x(spans.start(link.from))).abs() < 0.01);
-        assert!((to.x - x(spans.start(link.to))).abs() < 0.01);
+    // Calls are 0.65 points apart: not all 50 can be told apart.
+    assert!((10..=20).contains(&arrows.len()), "{} arrows", arrows.len());
+    let x = |t| look.view.x_from_time(t) as f32 + HEADER;
+    let mut rest = links.arrows.iter();
+    for (from, to) in &arrows {
+        let own = rest.find(|link| {
+            (from.x - x(spans.start(link.from))).abs() < 0.01
+                && (to.x - x(spans.start(link.to))).abs() < 0.01
+        });
+        assert!(
+            own.is_some(),
+            "{from:?} to {to:?} is no link, or out of order"
+        );
     }
-    assert!(list.texts().any(|t| t.text == "+30 more"));
+    let ends = [links.arrows[0], links.arrows[49]].map(|l| x(spans.start(l.to)));
+    assert!((arrows[0].1.x - ends[0]).abs() < 0.01);
+    assert!((arrows[arrows.len() - 1].1.x - ends[1]).abs() < 0.01);
+    for pair in arrows[..arrows.len() - 1].windows(2) {
+        let (a, b) = (pair[1].0.x - pair[0].0.x, pair[1].1.x - pair[0].1.x);
+        assert!(a.min(b) >= 3.0 || a.max(b) >= 24.0, "{a} and {b} apart");
+    }
+    let more = format!("+{} more", 80 - arrows.len());
+    assert!(list.texts().any(|t| t.text == more), "no {more}");
+    assert_eq!(list.stats.arrows_dropped, 80 - arrows.len() as u64);
+    // Zoomed in, all show that D4 allows.
+    let mut near = Look::new(&scene, 20_000.0).at(TimeRange::new(STEP, 2 * STEP));
+    near.links = Some(&links);
+    let all = near.draw(&scene);
+    let all = all.sections.iter().flat_map(|s| &s.items);
+    assert_eq!(all.filter(|i| matches!(i, Item::Arrow { .. })).count(), 50);
     // Linked kernels are marked, as one kind.
     let linked = by_row(&list, MarkKind::Linked);
     assert_eq!(linked.len(), 1);
@@ -390,51 +402,6 @@ fn arrows_lead_from_launches_to_kernels() {
             .any(|t| t.text.ends_with(" ms") && t.at.x > 1_300.0),
         "no distance"
     );
-}
-
-#[test]
-fn search_hits_keep_their_look_and_the_rest_fades() {
-    let scene = training_loop(30);
-    let hits: Vec<SpanId> = scene
-        .trace
-        .spans()
-        .ids()
-        .filter(|&id| scene.trace.span_name(id) == "read")
-        .collect();
-    let lod = scene.rows.tree().lod();
-    let index = Highlights::new(&scene.trace, &scene.analysis, lod, hits.clone());
-    assert_eq!(index.ids(), hits);
-    let mut look = Look::new(&scene, 900.0);
-    look.hits = Some(&index);
-    let list = look.draw(&scene);
-    let marks = by_row(&list, MarkKind::Hit);
-    let drawn: u32 = marks.values().flatten().map(|m| m.count).sum();
-    assert_eq!(drawn as usize, hits.len());
-    assert!(
-        marks
-            .values()
-            .flatten()
-            .all(|m| m.rect.width() >= 2.0 - 1e-3)
-    );
-    let plain = Look::new(&scene, 900.0).draw(&scene);
-    let alphas = |list: &DrawList| -> Vec<u8> {
-        let lanes = list
-            .sections
-            .iter()
-            .find(|s| s.kind == stallscope::view::SectionKind::Lanes);
-        let compute = Theme::dark().fill(LayerClass::GpuCompute).0;
-        lanes
-            .map(|s| &s.items)
-            .into_iter()
-            .flatten()
-            .filter_map(|i| match i {
-                Item::Rect { fill, .. } if fill.0[..3] == compute[..3] => Some(fill.0[3]),
-                _ => None,
-            })
-            .collect()
-    };
-    assert!(alphas(&plain).iter().all(|a| *a == 255));
-    assert!(alphas(&list).iter().all(|a| *a == 51));
 }
 
 #[test]
@@ -542,30 +509,77 @@ fn an_empty_trace_is_laid_out_too() {
 }
 
 #[test]
-fn the_selected_span_and_unfinished_spans_are_marked() {
+fn collapsed_groups_cost_no_more_than_a_lane_and_show_exposed_waits() {
+    const WORKERS: u32 = 96;
     let mut m = Maker::new();
     let process = m.process(1, Role::Main, 0);
     let lane = m.thread(process, 1, "main", Role::Main);
-    let open = m.span(lane, "cpu_op", "aten::open", 100, 100);
-    m.b.mark_unfinished(open);
-    m.span(lane, "cpu_op", "aten::inside", 200, 900);
-    let gpu = m.gpu(0, 0, &[7])[0];
-    m.span(gpu, "kernel", "k", 100, 900);
-    let scene = Scene::new(m.b);
-    assert_eq!(
-        scene.trace.lane(stallscope::model::LaneId(0)).kind,
-        LaneKind::Cpu
-    );
-    let mut look = Look::new(&scene, 800.0);
-    look.selected = Some(scene.span("aten::inside", 0));
+    let stream = m.gpu(0, 0, &[7])[0];
+    let wait = "enumerate(DataLoader)#x.__next__";
+    for i in 0..100 {
+        let t = i * 10 * MS;
+        // The GPU idles for the first two of three milliseconds.
+        m.span(lane, "user_annotation", wait, t, t + 3 * MS);
+        m.span(lane, "user_annotation", "forward", t + 3 * MS, t + 5 * MS);
+        m.span(stream, "kernel", "kernel", t + 2 * MS, t + 10 * MS);
+    }
+    for w in 0..WORKERS {
+        let worker = m.process(100 + w, Role::Worker, 0);
+        let lane = m.thread(worker, 100 + w, "worker", Role::Worker);
+        for i in 0..400_i64 {
+            let t = i * 2_500_000 + i64::from(w) * 7_919;
+            m.span(lane, "data_loader", "item", t, t + 20_000);
+        }
+    }
+    let mut scene = Scene::new(m.b);
+    scene.rows = collapsed(&scene);
+    let look = Look::new(&scene, 1_000.0);
     let list = look.draw(&scene);
-    let items = || list.sections.iter().flat_map(|s| &s.items);
-    assert_eq!(
-        items().filter(|i| matches!(i, Item::Fade { .. })).count(),
-        1
+    check_rows(&scene, &list, &look.view);
+    // Items, not only marks: labels and borders included.
+    let row_of = |kind: fn(&NodeKind) -> bool| {
+        let tree = scene.rows.tree();
+        let found = |r: &stallscope::view::Row| kind(&tree.node(r.node).kind);
+        scene.rows.rows().iter().position(found).expect("it shows")
+    };
+    let workers = &scene.rows.rows()[row_of(|k| *k == NodeKind::Workers)];
+    assert_eq!(workers.kind, RowKind::Summary);
+    let bar = (workers.y, workers.y + workers.height);
+    let top = list.areas.lanes.y0;
+    let inside = |r: &stallscope::view::Rect| r.y0 - top >= bar.0 && r.y1 - top <= bar.1;
+    let lanes = list
+        .sections
+        .iter()
+        .filter(|s| s.kind == SectionKind::Lanes);
+    let items = lanes.flat_map(|s| &s.items).filter(|i| match i {
+        Item::Rect { rect, .. } | Item::Run { rect, .. } | Item::Outline { rect, .. } => {
+            inside(rect)
+        }
+        _ => false,
+    });
+    let items = items.count();
+    assert!((100..=1_003).contains(&items), "{items} items");
+    // The exposed two milliseconds of each wait but the first, which lies before the GPU's record.
+    let main = row_of(|k| matches!(k, NodeKind::Process(_)));
+    assert_eq!(scene.rows.rows()[main].kind, RowKind::Summary);
+    let marks: Vec<&Mark> = list.marks_of(main, MarkKind::Exposed).collect();
+    assert_eq!(marks.len(), 99);
+    let busy: i64 = marks.iter().map(|m| m.busy).sum();
+    assert_eq!(busy, scene.analysis.ranks()[0].wait_exposed.measure());
+    assert!(marks.iter().all(|m| m.rect.width() >= 1.99));
+    for (i, mark) in marks.iter().enumerate() {
+        assert_eq!(mark.first, scene.span(wait, i + 1));
+    }
+    // So does the selected span.
+    let mut look = Look::new(&scene, 1_000.0);
+    look.selected = Some(scene.span("forward", 50));
+    let list = look.draw(&scene);
+    assert_eq!(list.marks_of(main, MarkKind::Selected).count(), 1);
+    let said = |text: &str| list.lanes.iter().any(|l| l.text == text);
+    assert!(
+        said("Main process 1, busy 50 %, 1 lane"),
+        "{:?}",
+        list.lanes
     );
-    assert_eq!(
-        by_row(&list, MarkKind::Selected).values().flatten().count(),
-        1
-    );
+    assert!(list.lanes.iter().any(|l| l.text.ends_with("96 lanes")));
 }

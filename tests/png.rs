@@ -13,6 +13,7 @@ use stallscope::export::png::{
 };
 use stallscope::model::Role;
 use stallscope::time::TimeRange;
+use stallscope::view::{RowState, Rows};
 use timeline::{MS, Maker, Scene, training_loop};
 
 /// Writes a picture where `STALLSCOPE_PICTURES` says, to be looked at.
@@ -473,4 +474,78 @@ fn many_gpus_have_low_bands() {
     let size = picture_size(&scene.trace, &scene.analysis, &scene.rows, &band).expect("a size");
     // Title, ruler, steps, eight low bands, legend.
     assert_eq!(size.height, 30 + 34 + 2 + 8 * 18 + 26);
+}
+
+/// How often a column of pixels turns into the fill of kernels from something else.
+fn kernels_down(image: &image::RgbaImage, x: u32) -> usize {
+    let kernel = |y: u32| image.get_pixel(x, y).0[..3] == [0x00, 0x9E, 0x73];
+    (1..image.height())
+        .filter(|&y| kernel(y) && !kernel(y - 1))
+        .count()
+}
+
+#[test]
+fn bands_and_pinned_lanes_of_a_picture_are_whole() {
+    let mut m = Maker::new();
+    for gpu in 0..4 {
+        for stream in m.gpu(gpu, 0, &[1, 2, 3, 4]) {
+            m.span(stream, "kernel", "kernel", 0, 100 * MS);
+        }
+    }
+    let mut scene = Scene::new(m.b);
+    let tree = scene.rows.tree().clone();
+    let mut state = RowState::default();
+    for id in tree.ids() {
+        state.set_collapsed(&tree, id, true);
+    }
+    for pinned in [false, true] {
+        let lanes = tree.ids().filter(|&id| !tree.node(id).kind.is_group());
+        for id in lanes.filter(|_| pinned) {
+            state.toggle_pin(&tree, id);
+        }
+        scene.rows = Rows::new(tree.clone(), &state);
+        let o = options(0, 100);
+        let picture = render_png(&scene.trace, &scene.analysis, &scene.rows, &o).expect("draws");
+        let shown = picture.layout;
+        let lanes = if pinned { 4 + 16 } else { 4 };
+        assert_eq!((shown.lanes_shown, shown.lanes_total), (lanes, lanes));
+        let image = image::load_from_memory(&picture.png)
+            .expect("a picture")
+            .to_rgba8();
+        // Four bands, and each pinned lane; collapsed groups are paler.
+        let at = kernels_down(&image, 1_000);
+        assert_eq!(at, if pinned { 4 + 16 } else { 4 });
+        // Below the last lane follows the legend.
+        let last = scene.rows.rows().last().expect("it has rows");
+        let top = 30.0 + 20.0 + 14.0 + 2.0 + 4.0 * 40.0 + scene.rows.pinned_height();
+        let height = top + last.y + last.height + 4.0 + 26.0;
+        assert_eq!(shown.height, height.ceil() as u32);
+        keep(&format!("whole_{pinned}.png"), &picture.png);
+    }
+}
+
+#[test]
+fn pinned_lanes_that_do_not_fit_are_counted() {
+    let mut m = Maker::new();
+    let process = m.process(1, Role::Main, 0);
+    for i in 0..1_000 {
+        let lane = m.thread(process, 10 + i, &format!("thread {i}"), Role::Main);
+        m.span(lane, "cpu_op", "aten::add", 0, 100 * MS);
+    }
+    let mut scene = Scene::new(m.b);
+    let tree = scene.rows.tree().clone();
+    let mut state = RowState::default();
+    for id in tree.ids().filter(|&id| !tree.node(id).kind.is_group()) {
+        state.toggle_pin(&tree, id);
+    }
+    scene.rows = Rows::new(tree, &state);
+    let size = picture_size(&scene.trace, &scene.analysis, &scene.rows, &options(0, 100));
+    let size = size.expect("it can be drawn");
+    assert_eq!(size.height, MAX_PIXELS);
+    assert_eq!(size.lanes_total, 2_000);
+    assert!(
+        (770..=790).contains(&size.lanes_shown),
+        "{}",
+        size.lanes_shown
+    );
 }

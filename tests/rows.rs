@@ -5,6 +5,7 @@ mod timeline;
 
 use std::sync::Arc;
 
+use stallscope::analysis::Cancelled;
 use stallscope::model::{LaneKind, Role};
 use stallscope::view::{
     HEADER_HEIGHT, Lod, NodeKind, ROW_HEIGHT, Row, RowKind, RowState, RowTree, Rows, SUMMARY_HEIGHT,
@@ -256,4 +257,57 @@ fn every_span_has_exactly_one_place() {
     let again = Lod::build(&scene.trace, &scene.analysis);
     let tree = RowTree::new(&scene.trace, &scene.analysis, Arc::new(again));
     assert_eq!(tree.nodes(), scene.rows.tree().nodes());
+}
+
+#[test]
+fn thousands_of_partly_overlapping_spans_beside_api_calls_are_nested_at_once() {
+    const SPANS: i64 = 20_000;
+    let mut m = Maker::new();
+    let process = m.process(1, Role::Main, 0);
+    let lane = m.thread(process, 1, "main", Role::Main);
+    for i in 0..SPANS {
+        m.span(lane, "cpu_op", "aten::add", i, MS + i);
+    }
+    m.span(lane, "cuda_runtime", "cudaLaunchKernel", 0, 10);
+    let begin = std::time::Instant::now();
+    let scene = Scene::new(m.b);
+    let took = begin.elapsed();
+    let lod = scene.rows.tree().lod();
+    let rows: Vec<usize> = lod.leaves().iter().map(|l| l.rows.len()).collect();
+    assert_eq!(rows, [20_000, 1]);
+    let leaf = &lod.leaves()[0];
+    assert!(leaf.rows.iter().all(|r| r.len() == 1));
+    // With a look at all open spans per span and row it took minutes.
+    assert!(took.as_secs() < 30, "{took:?}");
+}
+
+#[test]
+fn building_stops_when_told() {
+    let scene = training_loop(3);
+    for after in [0, 1, 4, 9] {
+        let asked = std::sync::atomic::AtomicU32::new(0);
+        let on = |_: u32| asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) < after;
+        let stopped = Lod::build_while(&scene.trace, &scene.analysis, &on);
+        assert_eq!(stopped.err(), Some(Cancelled), "after {after}");
+    }
+}
+
+#[test]
+fn keys_of_lanes_are_those_of_kept_views() {
+    let scene = training_loop(3);
+    let tree = scene.rows.tree();
+    let lanes = ["main thread", "CUDA API", "stream 7"];
+    let keys = lanes.map(|t| tree.node(node(tree, t)).key.as_str());
+    // Whoever changes one loses pins, hidden and collapsed lanes of users.
+    assert_eq!(keys, ["0/C839.839/Cpu", "0/C839.839/Cpu/api", "0/G0.7/Gpu"]);
+    let kinds = [
+        (LaneKind::Cpu, "Cpu"),
+        (LaneKind::Gpu, "Gpu"),
+        (LaneKind::GpuAnnotation, "GpuAnnotation"),
+        (LaneKind::GpuSync, "GpuSync"),
+        (LaneKind::Overhead, "Overhead"),
+        (LaneKind::Async, "Async"),
+        (LaneKind::Recorder, "Recorder"),
+    ];
+    assert!(kinds.iter().all(|(kind, key)| kind.key() == *key));
 }

@@ -265,7 +265,7 @@ impl Scene<'_> {
     /// The span that a mark stands for: itself, or the longest of a run.
     #[must_use]
     pub fn span_of(&self, doc: &Document, mark: usize) -> crate::model::SpanId {
-        self.list.marks[mark].longest(&doc.trace, doc.tree.lod())
+        self.list.marks[mark].longest(&doc.trace, &doc.analysis, &doc.rows)
     }
 
     fn pointer(&self, doc: &Document, ui: &Ui) -> Pointer {

@@ -1,6 +1,6 @@
 //! One open trace and how it is looked at: view, selection, search, tabs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,7 +13,10 @@ use crate::analysis::{Analysis, Cancelled, Found, GoOn, Options, Rules};
 use crate::import::{ImportReport, Loaded, NoticeKind, Place, Progress, SharedArgs};
 use crate::model::{SpanId, Trace};
 use crate::time::{TimeRange, format_count};
-use crate::view::{History, Lod, NodeId, RowState, RowTree, Rows, Stats, Swatch, Viewport, Window};
+use crate::view::{
+    History, LegendEntry, Lod, NodeId, RowState, RowTree, Rows, Stats, Swatch, Viewport, Window,
+    instants_out_of_view, legend_of,
+};
 
 /// Tabs of the details panel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -204,7 +207,8 @@ pub struct Document {
     pub tab_chosen: bool,
     /// What the last frame's level of detail did.
     pub stats: Stats,
-    swatches: BTreeSet<Swatch>,
+    /// What the colours mean that occur.
+    pub legend: Vec<LegendEntry>,
 }
 
 /// The built-in rules, after those of the user's file, if there is one. That it is in force becomes a notice, as the
@@ -234,6 +238,13 @@ fn rules(own: Option<(PathBuf, io::Result<String>)>, report: &mut ImportReport) 
     rules
 }
 
+/// Says how many instants no view shows.
+fn note_instants(trace: &Trace, lod: &Lod, report: &mut ImportReport) {
+    let count = instants_out_of_view(trace, lod);
+    let text = || "Instants before the first or after the last span are not shown.".to_owned();
+    report.note_many(NoticeKind::Info, "instants_outside", None, count, &[], text);
+}
+
 impl Document {
     /// Analyses a trace and prepares it for drawing. Takes its time: not for the UI thread.
     ///
@@ -257,10 +268,11 @@ impl Document {
         let options = Options::default();
         let analysis = Analysis::with_args(Arc::clone(&trace), &rules, &options, &arg, &go_on)?;
         let analysis = Arc::new(analysis);
-        let lod = Arc::new(Lod::build(&trace, &analysis));
-        let tree = Arc::new(RowTree::new(&trace, &analysis, lod));
+        let lod = Arc::new(Lod::build_while(&trace, &analysis, &go_on)?);
+        let tree = Arc::new(RowTree::new_while(&trace, &analysis, lod, &go_on)?);
+        note_instants(&trace, tree.lod(), &mut report);
         let row_state = RowState::default();
-        let swatches = swatches_of(&trace, &analysis);
+        let legend = legend_of(&trace, &analysis);
         let (name, _) = super::welcome::recent_text(&paths);
         Ok(Self {
             paths,
@@ -297,19 +309,13 @@ impl Document {
             report,
             is_sample: false,
             seconds: 0.0,
-            swatches,
+            legend,
             rows: Rows::new(Arc::clone(&tree), &row_state),
             row_state,
             tree,
             analysis,
             trace,
         })
-    }
-
-    /// Whether spans of this role occur.
-    #[must_use]
-    pub fn has_swatch(&self, swatch: Swatch) -> bool {
-        self.swatches.contains(&swatch)
     }
 
     /// Changes what shows of the lane tree.
@@ -341,19 +347,6 @@ impl Document {
         ));
         lines.join("\n")
     }
-}
-
-fn swatches_of(trace: &Trace, analysis: &Analysis) -> BTreeSet<Swatch> {
-    let layers = analysis.layers();
-    let mut seen = vec![false; layers.infos().len()];
-    for id in trace.spans().ids() {
-        seen[usize::from(layers.of(id).0)] = true;
-    }
-    let infos = layers.infos().iter().zip(&seen);
-    infos
-        .filter(|(_, seen)| **seen)
-        .map(|(l, _)| Swatch::of(l.class))
-        .collect()
 }
 
 #[cfg(test)]

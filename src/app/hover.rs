@@ -228,7 +228,7 @@ pub fn short_step(step: &Step) -> &str {
 
 fn run_lines(doc: &Document, mark: &Mark) -> Vec<String> {
     let spans = doc.trace.spans();
-    let longest = mark.longest(&doc.trace, doc.tree.lod());
+    let longest = mark.longest(&doc.trace, &doc.analysis, &doc.rows);
     let info = doc.analysis.layers().info(mark.layer);
     let width = f64::from(mark.rect.width().max(1.0));
     let len = width * doc.viewport.ns_per_px();

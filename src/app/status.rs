@@ -4,11 +4,12 @@ use egui::{Align, Layout, RichText, Sense, Ui, WidgetInfo, accesskit::Role, pos2
 
 use super::action::{Action, Actions};
 use super::command::Command;
-use super::look::color;
+use super::document::Document;
 use super::state::AppState;
 use super::table;
+use crate::paint::paint;
 use crate::time::{Unit, format_count};
-use crate::view::Swatch;
+use crate::view::LegendEntry;
 
 /// Height of the line, points.
 pub const HEIGHT: f32 = 22.0;
@@ -29,10 +30,18 @@ pub fn status_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
                 vec2((full.width() * 0.36).min(420.0), HEIGHT - 4.0),
                 Left(label),
             );
-            for swatch in Swatch::ALL {
-                if doc.has_swatch(swatch) {
-                    legend_ui(ui, state, actions, swatch);
-                }
+            let shown = legend_that_fits(ui, doc, full.right() - NOTICES);
+            for &entry in &doc.legend[..shown] {
+                legend_ui(ui, state, actions, entry);
+            }
+            if let rest @ [_, ..] = &doc.legend[shown..] {
+                ui.menu_button("…", |ui| {
+                    for &entry in rest {
+                        legend_ui(ui, state, actions, entry);
+                    }
+                })
+                .response
+                .on_hover_text("More colours");
             }
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
@@ -91,10 +100,33 @@ fn scale_text(ns_per_px: f64) -> String {
     format!("{value:.decimals$} {}", unit.symbol())
 }
 
-fn legend_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions, swatch: Swatch) {
+/// Width that notices and the rest of the legend need at the right, points.
+const NOTICES: f32 = 110.0;
+
+/// How many entries of the legend there is room for.
+fn legend_that_fits(ui: &Ui, doc: &Document, right: f32) -> usize {
+    let mut x = ui.cursor().left();
+    let gap = ui.spacing().item_spacing.x;
+    let fits = |entry: &&LegendEntry| {
+        let font = egui::FontId::proportional(11.0);
+        let title = entry.title().to_owned();
+        let text = ui
+            .painter()
+            .layout_no_wrap(title, font, egui::Color32::WHITE);
+        x += text.size().x + SAMPLE + gap;
+        x <= right
+    };
+    doc.legend.iter().take_while(fits).count()
+}
+
+/// Width of a sample with the space behind it, points.
+const SAMPLE: f32 = 17.0;
+
+fn legend_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions, entry: LegendEntry) {
     let Some(doc) = &state.doc else {
         return;
     };
+    let swatch = entry.swatch();
     let dimmed = doc.only.is_some_and(|s| s != swatch);
     let text_color = if dimmed {
         state.look.weak
@@ -104,15 +136,15 @@ fn legend_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions, swatch: Swatc
     let font = egui::FontId::proportional(11.0);
     let galley = ui
         .painter()
-        .layout_no_wrap(swatch.title().to_owned(), font, text_color);
-    let size = vec2(galley.size().x + 16.0, HEIGHT - 4.0);
+        .layout_no_wrap(entry.title().to_owned(), font, text_color);
+    let size = vec2(galley.size().x + SAMPLE, HEIGHT - 4.0);
     let (rect, response) = ui.allocate_exact_size(size, Sense::click());
     response.widget_info(|| {
         WidgetInfo::selected(
             Role::CheckBox,
             true,
             !dimmed,
-            format!("Show {}", swatch.title()),
+            format!("Show {}", entry.title()),
         )
     });
     if response.hovered() || response.has_focus() {
@@ -123,15 +155,19 @@ fn legend_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions, swatch: Swatc
     if response.has_focus() {
         table::ring(ui, rect.expand2(vec2(3.0, 0.0)));
     }
-    let mut fill = color(state.look.theme.swatch(swatch));
-    let mut hatch = (swatch == Swatch::Wait).then(|| color(state.look.theme.hatch()));
+    let mut painter = ui.painter().clone();
     if dimmed {
-        fill = fill.gamma_multiply(0.3);
-        hatch = None;
+        painter.multiply_opacity(0.3);
     }
-    let at = pos2(rect.left(), rect.center().y - 5.0);
-    table::draw_swatch(ui, at, table::Swatch { fill, hatch });
-    let at = pos2(rect.left() + 15.0, rect.center().y - galley.size().y / 2.0);
+    let at = pos2(
+        rect.left(),
+        rect.center().y - LegendEntry::SIZE.height / 2.0,
+    );
+    paint(&entry.sample(&state.look.theme), &painter, at.round());
+    let at = pos2(
+        rect.left() + SAMPLE,
+        rect.center().y - galley.size().y / 2.0,
+    );
     ui.painter().galley(at, galley, text_color);
     if response
         .on_hover_text("Click: dim all other colours; again: show all")

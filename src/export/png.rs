@@ -12,8 +12,8 @@ use crate::model::Trace;
 use crate::paint::{color, fonts, paint};
 use crate::time::{TimeRange, Unit, format_ns};
 use crate::view::{
-    DrawList, LEGEND, LayoutInput, Metrics, Options, RowState, Rows, Scroll, Size, TITLE, Theme,
-    Viewport, areas, layout, legend, title,
+    DrawList, LayoutInput, LegendEntry, Metrics, Options, RowState, Rows, Scroll, Size, TITLE,
+    Theme, Viewport, areas, layout, legend, legend_height, legend_of, title,
 };
 
 /// Widths that can be chosen, points.
@@ -211,7 +211,7 @@ struct Plan {
     height: f32,
     width: f32,
     title: Option<String>,
-    legend: bool,
+    legend: Option<Vec<LegendEntry>>,
     size: PictureSize,
 }
 
@@ -259,13 +259,14 @@ impl Plan {
                 steps: png.ruler,
                 band: png.band,
                 lanes: png.lanes != Lanes::Band,
+                whole: true,
                 ..Options::default()
             },
             header_width: if png.lane_names { 232.0 } else { 0.0 },
             height: 0.0,
             width: png.width as f32,
             title: png.title.clone(),
-            legend: png.legend,
+            legend: png.legend.then(|| legend_of(trace, analysis)),
             size: PictureSize {
                 width,
                 height: 0,
@@ -288,11 +289,14 @@ impl Plan {
         self.height = most;
         let view = self.viewport(trace);
         let top = areas(&self.input(trace, analysis, &view)).lanes.y0;
-        self.height = top;
+        self.height = top.min(most);
         if self.options.lanes {
             let margin = 4.0;
             let rows = self.rows.rows();
-            self.size.lanes_total = self.rows.lane_count();
+            let pins = self.rows.pinned().iter();
+            let pins = pins.filter(|r| self.rows.starts_lane(r));
+            let above = top - self.rows.pinned_height();
+            self.size.lanes_total = self.rows.lane_count() + pins.clone().count();
             let fits = rows
                 .iter()
                 .rev()
@@ -306,6 +310,7 @@ impl Plan {
                 .filter(|r| self.rows.starts_lane(r))
                 .filter(|r| r.y + r.height <= end)
                 .count();
+            self.size.lanes_shown += pins.filter(|r| above + r.y + r.height <= most).count();
         }
         self.size.height = pixels(self.height + around, self.scale).min(MAX_PIXELS);
     }
@@ -315,7 +320,8 @@ impl Plan {
     }
 
     fn below(&self) -> f32 {
-        if self.legend { LEGEND } else { 0.0 }
+        let entries = self.legend.as_ref();
+        entries.map_or(0.0, |e| legend_height(e, self.width))
     }
 
     fn viewport(&self, trace: &Trace) -> Viewport {
@@ -361,9 +367,9 @@ impl Plan {
         let view = self.viewport(trace);
         let timeline = layout(&self.input(trace, analysis, &view));
         out.push((self.above(), timeline));
-        if self.legend {
+        if let Some(entries) = &self.legend {
             let y = self.above() + self.height;
-            out.push((y, legend(&self.theme, self.width)));
+            out.push((y, legend(&self.theme, entries, self.width)));
         }
         out
     }

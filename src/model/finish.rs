@@ -289,7 +289,7 @@ impl TraceBuilder {
         Some(order)
     }
 
-    /// The range of the spans that count, else of all, and how many count.
+    /// The range of the spans that count, else of all, else of what has no duration; and how many count.
     fn measure_extent(&mut self) {
         type Found = (Option<TimeRange>, Option<TimeRange>, u64);
         let (spans, categories) = (&self.trace.spans, &self.trace.categories);
@@ -319,7 +319,20 @@ impl TraceBuilder {
                 (join(a.0, b.0), join(a.1, b.1), a.2 + b.2)
             });
         self.trace.counted_spans = counted;
-        self.trace.extent = extent.or(fallback).unwrap_or_default();
+        let extent = extent.or(fallback).or_else(|| self.sampled());
+        self.trace.extent = extent.unwrap_or_default();
+    }
+
+    /// The range of counters and instants, the last one included.
+    fn sampled(&self) -> Option<TimeRange> {
+        // Both are sorted by time.
+        let times = self.trace.counters.iter().map(|c| &c.times);
+        let ends = times.filter_map(|t| Some((*t.first()?, *t.last()?)));
+        let instants = &self.trace.instants;
+        let instants = instants.first().zip(instants.last());
+        let ends = ends.chain(instants.map(|(a, b)| (a.time, b.time)));
+        let both = ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
+        Some(TimeRange::new(both.0, both.1 + 1))
     }
 
     fn resolve_links(&mut self, place: &[u32], stop: Stop<'_>) -> Option<()> {

@@ -17,6 +17,7 @@ pub use ids::{
 };
 pub use names::Names;
 pub use spans::Spans;
+pub(crate) use spans::assign_rows;
 pub use tables::{
     ArgsOrigin, ArgsRef, Category, Clock, CopyInfo, CopyKind, Counter, Device, Instant, Lane,
     LaneKind, Process, Role, Source, Stream, SyncScope, Tracer,

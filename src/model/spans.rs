@@ -151,7 +151,7 @@ impl Spans {
 
 /// What [`assign_rows`] found on a lane.
 #[derive(Debug, PartialEq, Eq, Default)]
-pub(super) struct LaneRows {
+pub(crate) struct LaneRows {
     /// Rows used.
     pub rows: u16,
     /// Partial overlaps: spans that start inside another one and end after it.
@@ -162,7 +162,7 @@ pub(super) struct LaneRows {
 
 /// Sub-rows of one lane's spans, in stored order: the lowest row that is free at the span's start and lies below the
 /// innermost span that contains it. O(n log n) whatever the overlaps are, O(n) where all spans nest.
-pub(super) fn assign_rows(starts: &[i64], durs: &[i64], rows: &mut [u16]) -> LaneRows {
+pub(crate) fn assign_rows(starts: &[i64], durs: &[i64], rows: &mut [u16]) -> LaneRows {
     let mut found = LaneRows::default();
     // All open spans by end, to free their rows: those that nest in each other, innermost last, and the others.
     let mut nested: Vec<(i64, u16)> = Vec::new();

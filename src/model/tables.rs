@@ -184,6 +184,20 @@ pub enum LaneKind {
 }
 
 impl LaneKind {
+    /// Its name in keys that are kept: stays what it is whatever the variant is called.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Cpu => "Cpu",
+            Self::Gpu => "Gpu",
+            Self::GpuAnnotation => "GpuAnnotation",
+            Self::GpuSync => "GpuSync",
+            Self::Overhead => "Overhead",
+            Self::Async => "Async",
+            Self::Recorder => "Recorder",
+        }
+    }
+
     /// True for the lanes that belong to a GPU stream.
     #[must_use]
     pub fn is_gpu(self) -> bool {

@@ -120,7 +120,8 @@ impl Trace {
     pub fn unix_origin(&self) -> Option<i64> {
         self.unix_origin
     }
-    /// `[t0, t1)`: earliest start and latest end over the spans that count.
+    /// `[t0, t1)`: earliest start and latest end over the spans that count; without any over all spans, without spans
+    /// over counters and instants.
     #[must_use]
     pub fn extent(&self) -> TimeRange {
         self.extent

@@ -2,9 +2,8 @@
 //! both painters (window, PNG) work on the same facts.
 
 use super::geom::{Point, Rect, Rgba, Size};
-use super::lod::Lod;
-use super::rows::NodeId;
-use crate::analysis::{LayerClass, LayerId};
+use super::rows::{Busy, NodeId, RowKind, Rows};
+use crate::analysis::{Analysis, LayerClass, LayerId};
 use crate::model::{SpanId, Trace};
 
 /// Everything to paint, in painting order, and what lies where.
@@ -259,21 +258,30 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// The span with the greatest duration, of equals the first one. Looks at all of them: for tooltips, not for
-    /// every mark of a frame.
+    /// The span with the greatest duration, of equals the first one. Searches the rows of the lane: for tooltips, not
+    /// for every mark of a frame.
     #[must_use]
-    pub fn longest(&self, trace: &Trace, lod: &Lod) -> SpanId {
+    pub fn longest(&self, trace: &Trace, analysis: &Analysis, rows: &Rows) -> SpanId {
         if self.count == 1 || self.kind != MarkKind::Plain {
             return self.first;
         }
-        let spans = trace.spans();
+        let strip = if self.pinned {
+            rows.pinned()
+        } else {
+            rows.rows()
+        };
+        let row = strip.get(self.row as usize);
+        let (tree, lod) = (rows.tree(), rows.tree().lod());
+        if let Some(row) = row.filter(|r| r.kind == RowKind::Summary)
+            && let Busy::Group(busy) = &tree.summary(row.node).busy
+        {
+            return busy.longest(trace, analysis.layers(), self.first, self.count);
+        }
         let place = lod.place(trace, self.first);
         let longest = place.and_then(|(leaf, sub)| {
             let row = &lod.leaf(leaf).rows[usize::from(sub)];
             let first = row.find(self.first)?;
-            (first..first + self.count)
-                .map(|i| row.id(i))
-                .max_by_key(|&id| (spans.dur(id), std::cmp::Reverse(id)))
+            Some(row.longest(trace, first, self.count))
         });
         longest.unwrap_or(self.first)
     }
@@ -305,8 +313,8 @@ pub struct LaneNote {
     pub text: String,
     /// Busy share of the visible part of the trace.
     pub busy: f64,
-    /// Spans in the window.
-    pub spans: u64,
+    /// Spans in the window; lanes only.
+    pub spans: Option<u64>,
 }
 
 /// Something besides a span that can be hit.
@@ -328,7 +336,7 @@ pub enum Target {
     Counter(u32),
     /// Instants that are drawn as one.
     Instants {
-        /// Index in [`Lod::instants`].
+        /// Index in [`super::Lod::instants`].
         row: u32,
         /// Position of the first one in that row.
         first: u32,

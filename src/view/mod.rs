@@ -21,18 +21,18 @@ pub use draw::{
 pub use geom::{Point, Rect, Rgba, Size};
 pub use history::{GESTURE_MS, History, MAX_ENTRIES};
 pub use layout::{
-    BETWEEN, LEGEND, LayoutInput, Links, MAX_LABELS, Metrics, Options, OverviewInput, RULER, STEPS,
-    Scroll, TITLE, areas, band_content_height, layout, legend, overview, overview_viewport, title,
-    window_edges,
+    BETWEEN, LEGEND, LayoutInput, LegendEntry, Links, MAX_LABELS, Metrics, Options, OverviewInput,
+    RULER, STEPS, Scroll, TITLE, areas, band_content_height, layout, legend, legend_height,
+    legend_of, overview, overview_viewport, title, window_edges,
 };
 pub use lod::{
-    Columns, CounterTree, Extremes, HighlightRow, Highlights, InstantRow, Intervals, Leaf, Lod,
-    Part, Piece, RankTrees, SubRow, Tree, WaitRow, format_value, value_at,
+    Columns, CounterTree, Extremes, GroupRow, HighlightRow, Highlights, InstantRow, Intervals,
+    Leaf, Lod, Part, Piece, RankTrees, SubRow, TailRow, Tree, WaitRow, format_value, value_at,
 };
 pub use rows::{
-    COUNTER_HEIGHT, GROUP_GAP, HEADER_HEIGHT, INSTANT_HEIGHT, LANE_GAP, MAX_OPEN_COUNTERS,
+    Busy, COUNTER_HEIGHT, GROUP_GAP, HEADER_HEIGHT, INSTANT_HEIGHT, LANE_GAP, MAX_OPEN_COUNTERS,
     MAX_OPEN_FRAMES, MAX_OPEN_WORKERS, Node, NodeId, NodeKind, QUIET_SHARE, ROW_HEIGHT, Row,
-    RowKind, RowState, RowTree, Rows, SUMMARY_HEIGHT,
+    RowKind, RowState, RowTree, Rows, SUMMARY_HEIGHT, Summary, instants_out_of_view,
 };
-pub use theme::{Swatch, Theme};
+pub use theme::{READABLE, Swatch, Theme, contrast};
 pub use viewport::{GUTTER, MIN_WINDOW_NS, Viewport, Window};

@@ -11,6 +11,11 @@ use crate::view::rows::{NodeId, RowKind};
 /// With more arrows those between the first and the last are faint.
 const MAX_STRONG: usize = 8;
 
+/// Arrows between the same rows are at least this far apart at both ends, points, …
+const APART: f32 = 3.0;
+/// … or this far at one of them: those of one call begin at the same place.
+const FAN: f32 = 24.0;
+
 /// One end of an arrow.
 struct End {
     at: Point,
@@ -34,6 +39,8 @@ pub(super) fn arrows(ctx: &mut Ctx<'_>, strip: &Strip<'_>) -> Vec<Item> {
     let mut last = None;
     // The first and the last one tell the delay; many at full strength would be a solid block.
     let many = links.arrows.len() > MAX_STRONG;
+    let mut kept: Vec<(Point, Point)> = Vec::new();
+    let mut thinned = 0;
     for (i, link) in links.arrows.iter().enumerate() {
         let (Some(from), Some(to)) = (end(ctx, strip, link.from), end(ctx, strip, link.to)) else {
             // In a lane that is hidden by hand.
@@ -43,6 +50,12 @@ pub(super) fn arrows(ctx: &mut Ctx<'_>, strip: &Strip<'_>) -> Vec<Item> {
         if from.outside != 0 && to.outside != 0 && (from.outside > 0) == (to.outside > 0) {
             continue;
         }
+        let between = i > 0 && i + 1 < links.arrows.len();
+        if between && crowded(&kept, (from.at, to.at)) {
+            thinned += 1;
+            continue;
+        }
+        kept.push((from.at, to.at));
         out.push(Item::Arrow {
             from: from.at,
             to: to.at,
@@ -53,7 +66,7 @@ pub(super) fn arrows(ctx: &mut Ctx<'_>, strip: &Strip<'_>) -> Vec<Item> {
             } else {
                 ArrowEnd::Head
             },
-            faint: many && i > 0 && i + 1 < links.arrows.len(),
+            faint: many && between,
         });
         for end in [&from, &to] {
             chevron(ctx, end, &mut edges, &mut out);
@@ -66,21 +79,38 @@ pub(super) fn arrows(ctx: &mut Ctx<'_>, strip: &Strip<'_>) -> Vec<Item> {
         last = Some(to.at);
     }
     names(ctx, strip, &lanes, &mut out);
-    if links.more > 0
+    let more = links.more as u64 + thinned;
+    if more > 0
         && let Some(at) = last
     {
-        let words = format!("+{} more", crate::time::format_count(links.more as u64));
+        let words = format!("+{} more", crate::time::format_count(more));
         let width = words.chars().count() as f32 * MONO_ADVANCE + 8.0;
         let x = (at.x + 8.0).min(ctx.x1() - width - 4.0);
         let plate = Rect::new(x, at.y - 8.0, x + width, at.y + 8.0);
-        out.push(Item::Rect {
-            rect: plate,
-            fill: theme.panel,
-        });
+        chip(ctx, plate, &mut out);
         out.push(text((x + 4.0, at.y), words, Font::Label, theme.text, width));
     }
-    ctx.list.stats.arrows_dropped += links.more as u64;
+    ctx.list.stats.arrows_dropped += more;
     out
+}
+
+/// Whether an arrow would run into the last one that is drawn between the same two rows.
+fn crowded(kept: &[(Point, Point)], (from, to): (Point, Point)) -> bool {
+    let same = |a: f32, b: f32| (a - b).abs() < 0.5;
+    let beside = |k: &&(Point, Point)| same(k.0.y, from.y) && same(k.1.y, to.y);
+    kept.iter().rev().find(beside).is_some_and(|k| {
+        let (a, b) = ((k.0.x - from.x).abs(), (k.1.x - to.x).abs());
+        a.min(b) < APART && a.max(b) < FAN
+    })
+}
+
+/// The ground of a text beside an arrow: the lane's, and no label below it.
+fn chip(ctx: &mut Ctx<'_>, rect: Rect, out: &mut Vec<Item>) {
+    out.push(Item::Rect {
+        rect,
+        fill: ctx.input.theme.lane,
+    });
+    ctx.chips.push(rect);
 }
 
 fn end(ctx: &Ctx<'_>, strip: &Strip<'_>, span: SpanId) -> Option<End> {
@@ -111,7 +141,7 @@ fn scrolled_away(strip: &Strip<'_>, end: &End) -> Option<bool> {
 }
 
 /// At the upper and lower edge of the canvas: the lanes that arrows lead to there.
-fn names(ctx: &Ctx<'_>, strip: &Strip<'_>, lanes: &[(bool, NodeId)], out: &mut Vec<Item>) {
+fn names(ctx: &mut Ctx<'_>, strip: &Strip<'_>, lanes: &[(bool, NodeId)], out: &mut Vec<Item>) {
     let theme = ctx.input.theme;
     let tree = ctx.input.rows.tree();
     for below in [false, true] {
@@ -132,11 +162,8 @@ fn names(ctx: &Ctx<'_>, strip: &Strip<'_>, lanes: &[(bool, NodeId)], out: &mut V
         } else {
             (strip.area.y0 + 9.0, -1.0)
         };
-        let x = ctx.x0 + 8.0;
-        out.push(Item::Rect {
-            rect: Rect::new(x, y - 8.0, x + width, y + 8.0),
-            fill: theme.panel,
-        });
+        let x = ctx.x0;
+        chip(ctx, Rect::new(x, y - 8.0, x + width, y + 8.0), out);
         out.push(Item::Triangle {
             points: [
                 Point::new(x + 9.0, y + tip * 3.0),
@@ -150,7 +177,7 @@ fn names(ctx: &Ctx<'_>, strip: &Strip<'_>, lanes: &[(bool, NodeId)], out: &mut V
 }
 
 /// At the edge of the canvas: how far away the other end is. One per row and side.
-fn chevron(ctx: &Ctx<'_>, end: &End, edges: &mut [Vec<f32>; 2], out: &mut Vec<Item>) {
+fn chevron(ctx: &mut Ctx<'_>, end: &End, edges: &mut [Vec<f32>; 2], out: &mut Vec<Item>) {
     if end.outside == 0 {
         return;
     }
@@ -176,16 +203,12 @@ fn chevron(ctx: &Ctx<'_>, end: &End, edges: &mut [Vec<f32>; 2], out: &mut Vec<It
         base + 4.0
     };
     let y = end.at.y;
-    let plate = Rect::new(
-        x.min(edge) - 3.0,
-        y - 8.0,
-        (x + width + 3.0).max(edge),
-        y + 8.0,
-    );
-    out.push(Item::Rect {
-        rect: plate,
-        fill: theme.panel,
-    });
+    let plate = if right {
+        Rect::new(x - 3.0, y - 8.0, edge, y + 8.0)
+    } else {
+        Rect::new(edge, y - 8.0, x + width + 3.0, y + 8.0)
+    };
+    chip(ctx, plate, out);
     out.push(Item::Triangle {
         points: [
             Point::new(tip, y),

@@ -7,8 +7,9 @@ use super::waits;
 use crate::analysis::{Gpu, LayerClass, Rank};
 use crate::time::TimeRange;
 use crate::view::draw::{Font, Item, SectionKind, Target};
-use crate::view::geom::{Rect, Rgba};
+use crate::view::geom::Rect;
 use crate::view::label::{MIN_LABEL_WIDTH, PADDING, capacity};
+use crate::view::theme::Swatch;
 
 /// Height of a GPU's band, points.
 const TALL: f32 = 40.0;
@@ -137,7 +138,10 @@ fn busy(ctx: &Ctx<'_>, gpu: usize, bar: Rect, low: bool, out: &mut Vec<Item>) {
     let mut runs = Runs::new(ctx.input.viewport);
     tree.walk(&info.busy, ctx.window, ctx.merge_ns, &mut |p| runs.push(p));
     let runs = runs.finish();
-    let look = super::style::style(theme, LayerClass::GpuCompute, 100);
+    let gpu = [Swatch::GpuCompute, Swatch::GpuCopy, Swatch::GpuComm];
+    let opacity = gpu.map(|s| ctx.legend_opacity(s)).into_iter().max();
+    let opacity = opacity.unwrap_or(100);
+    let look = super::style::style(theme, LayerClass::GpuCompute, opacity);
     for run in &runs {
         let rect = bar_of(ctx, run, bar);
         out.push(Item::Rect {
@@ -164,7 +168,12 @@ fn busy(ctx: &Ctx<'_>, gpu: usize, bar: Rect, low: bool, out: &mut Vec<Item>) {
         if let Some(words) = fits
             && x1 - x0 >= MIN_LABEL_WIDTH
         {
-            let color = label_color(&block.run, look.label, theme.text);
+            let (fill, color) = match block.run.height() >= 0.75 {
+                true => (look.fill.over(theme.lane), look.label),
+                // Over low bars a label lies on the background.
+                false => (theme.lane, theme.text),
+            };
+            let color = theme.readable(fill, color);
             out.push(text(
                 (x0 + PADDING, y),
                 words.clone(),
@@ -173,15 +182,6 @@ fn busy(ctx: &Ctx<'_>, gpu: usize, bar: Rect, low: bool, out: &mut Vec<Item>) {
                 x1 - x0,
             ));
         }
-    }
-}
-
-/// Over low bars a label lies on the background.
-fn label_color(block: &Run, on_bar: Rgba, on_lane: Rgba) -> Rgba {
-    if block.height() >= 0.75 {
-        on_bar
-    } else {
-        on_lane
     }
 }
 
@@ -287,7 +287,8 @@ fn wait(
     let info = &ctx.input.analysis.ranks()[rank];
     let lod = ctx.input.rows.tree().lod().clone();
     let trees = lod.rank(rank);
-    let look = super::style::style(theme, LayerClass::Wait, 100);
+    let opacity = ctx.legend_opacity(Swatch::Wait);
+    let look = super::style::style(theme, LayerClass::Wait, opacity);
     let mut runs = Runs::priority(ctx.input.viewport);
     trees
         .wait

@@ -1,14 +1,19 @@
 //! Title line and legend of an exported picture.
 
+use super::LegendEntry;
 use super::ctx::{text, text_right};
 use crate::view::draw::{DrawList, Font, Item, Section, SectionKind};
 use crate::view::geom::{Rect, Size};
-use crate::view::theme::{Swatch, Theme};
+use crate::view::theme::Theme;
 
 /// Height of the title line, points.
 pub const TITLE: f32 = 30.0;
-/// Height of the legend, points.
+/// Height of a legend of one line, points.
 pub const LEGEND: f32 = 26.0;
+/// Height of each further line, points.
+const LEGEND_LINE: f32 = 18.0;
+/// Space left and right of it, points.
+const LEFT: f32 = 10.0;
 
 /// A title on the left and what it is about on the right.
 #[must_use]
@@ -28,75 +33,41 @@ pub fn title(theme: &Theme, width: f32, name: &str, about: &str) -> DrawList {
     list(width, TITLE, items)
 }
 
+/// Where the entries of a legend go: left edge and line.
+fn places(entries: &[LegendEntry], width: f32) -> Vec<(f32, u16)> {
+    let (mut x, mut line) = (LEFT, 0);
+    let place = |entry: &LegendEntry| {
+        let own = 18.0 + entry.long_title().chars().count() as f32 * 5.8;
+        if x > LEFT && x + own > width - LEFT {
+            (x, line) = (LEFT, line + 1);
+        }
+        let at = (x, line);
+        x += own + 16.0;
+        at
+    };
+    entries.iter().map(place).collect()
+}
+
+/// Height of a legend, points.
+#[must_use]
+pub fn legend_height(entries: &[LegendEntry], width: f32) -> f32 {
+    let more = places(entries, width).last().map_or(0, |p| p.1);
+    LEGEND + f32::from(more) * LEGEND_LINE
+}
+
 /// What the colours mean.
 #[must_use]
-pub fn legend(theme: &Theme, width: f32) -> DrawList {
-    let y = LEGEND / 2.0;
-    let mut items = vec![back(theme, width, LEGEND)];
-    let mut x = 10.0;
-    let entry =
-        |items: &mut Vec<Item>, x: &mut f32, look: &dyn Fn(Rect, &mut Vec<Item>), name: &str| {
-            let rect = Rect::new(*x, y - 5.5, *x + 13.0, y + 5.5);
-            look(rect, items);
-            items.push(text((*x + 18.0, y), name, Font::Small, theme.text, 160.0));
-            *x += 18.0 + name.chars().count() as f32 * 5.8 + 16.0;
-        };
-    for swatch in Swatch::ALL {
-        if swatch == Swatch::Wait {
-            continue;
-        }
-        let look = |rect: Rect, out: &mut Vec<Item>| {
-            let fill = theme.swatch(swatch);
-            out.push(Item::Rect { rect, fill });
-            if !theme.dark {
-                let color = theme.outline(fill);
-                out.push(Item::Outline {
-                    rect,
-                    color,
-                    width: 1.0,
-                });
-            }
-        };
-        entry(&mut items, &mut x, &look, swatch.title());
+pub fn legend(theme: &Theme, entries: &[LegendEntry], width: f32) -> DrawList {
+    let height = legend_height(entries, width);
+    let mut items = vec![back(theme, width, height)];
+    for (entry, (x, line)) in entries.iter().zip(places(entries, width)) {
+        let y = LEGEND / 2.0 + f32::from(line) * LEGEND_LINE;
+        let rect = Rect::new(x, y - 5.5, x + 13.0, y + 5.5);
+        entry.draw(theme, rect, &mut items);
+        let words = entry.long_title();
+        items.push(text((x + 18.0, y), words, Font::Small, theme.text, 200.0));
     }
-    let wait = theme.swatch(Swatch::Wait);
-    let hidden = |rect: Rect, out: &mut Vec<Item>| {
-        out.push(Item::Rect {
-            rect,
-            fill: wait.percent(30),
-        });
-        out.push(Item::Outline {
-            rect,
-            color: wait,
-            width: 1.0,
-        });
-    };
-    let exposed = |rect: Rect, out: &mut Vec<Item>| {
-        out.push(Item::Rect { rect, fill: wait });
-        out.push(Item::Hatch {
-            rect,
-            color: theme.hatch(),
-            line: 2.0,
-            pitch: 6.0,
-        });
-    };
-    let grey = |rect: Rect, out: &mut Vec<Item>| {
-        out.push(Item::Rect {
-            rect,
-            fill: theme.unrecorded.percent(45).over(theme.lane),
-        });
-        out.push(Item::Outline {
-            rect,
-            color: theme.unrecorded,
-            width: 1.0,
-        });
-    };
-    entry(&mut items, &mut x, &exposed, "exposed wait");
-    entry(&mut items, &mut x, &hidden, "hidden wait");
-    entry(&mut items, &mut x, &grey, "not recorded");
-    let tail = |rect: Rect, out: &mut Vec<Item>| super::tails::sample(theme, rect, out);
-    entry(&mut items, &mut x, &tail, "GPU works on after a CPU span");
-    list(width, LEGEND, items)
+    list(width, height, items)
 }
 
 fn back(theme: &Theme, width: f32, height: f32) -> Item {

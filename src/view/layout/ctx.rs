@@ -16,6 +16,8 @@ pub(super) struct Ctx<'a> {
     pub merge_ns: i64,
     /// Left edge of the canvas.
     pub x0: f32,
+    /// What stands beside arrows: labels keep clear of it.
+    pub chips: Vec<Rect>,
     pub list: DrawList,
 }
 
@@ -25,6 +27,7 @@ impl<'a> Ctx<'a> {
             window: input.viewport.range(),
             merge_ns: (super::runs::JOIN_GAP * input.viewport.ns_per_px()).floor() as i64,
             x0: input.metrics.header_width,
+            chips: Vec::new(),
             list: DrawList {
                 size: input.size,
                 ..DrawList::default()
@@ -85,10 +88,15 @@ impl<'a> Ctx<'a> {
         if gpu && input.links.is_some_and(|l| !l.is_empty()) {
             percent = percent.min(40);
         }
-        if input.options.only.is_some_and(|s| s != Swatch::of(class)) {
-            percent = percent.min(20);
+        percent.min(self.legend_opacity(Swatch::of(class)))
+    }
+
+    /// Opacity of a role, percent: lower where the legend keeps another one.
+    pub fn legend_opacity(&self, swatch: Swatch) -> u32 {
+        match self.input.options.only {
+            Some(only) if only != swatch => 20,
+            _ => 100,
         }
-        percent
     }
 }
 

@@ -2,11 +2,12 @@
 
 use super::ctx::{Ctx, percent, text, text_right};
 use super::lanes::{Strip, target};
+use crate::analysis::counted;
 use crate::time::{TimeRange, format_count};
 use crate::view::draw::{Font, Item, LaneNote, SectionKind, Target};
 use crate::view::geom::{Point, Rect};
 use crate::view::lod::{format_value, value_at};
-use crate::view::rows::{NodeId, NodeKind, Row, RowKind};
+use crate::view::rows::{Busy, NodeId, NodeKind, Row, RowKind};
 
 /// Left edge of outermost names, points.
 const LEFT: f32 = 10.0;
@@ -121,7 +122,7 @@ fn note(ctx: &Ctx<'_>, node: NodeId, rect: Rect) -> (LaneNote, String) {
         _ => {}
     }
     let (busy, spans) = figures(ctx, node, window);
-    let count = format_count(spans);
+    let count = spans.map_or_else(String::new, format_count);
     let share = percent(busy, window.len());
     let beside = match n.kind {
         NodeKind::Gpu(_) => format!("busy {share}"),
@@ -140,6 +141,10 @@ fn note(ctx: &Ctx<'_>, node: NodeId, rect: Rect) -> (LaneNote, String) {
     let path = path(ctx, node);
     let text = match n.kind {
         NodeKind::Counters => path,
+        _ if n.kind.is_group() => {
+            let lanes = counted(tree.summary(node).lanes as u64, "lane");
+            format!("{path}, busy {share}, {lanes}")
+        }
         _ => format!("{path}, busy {share}, {count} spans"),
     };
     let note = LaneNote {
@@ -173,7 +178,7 @@ fn counter_note(ctx: &Ctx<'_>, (node, i): (NodeId, u32), rect: Rect) -> (LaneNot
         rect,
         text: format!("{}, {words}", path(ctx, node)),
         busy: 0.0,
-        spans: 0,
+        spans: None,
     };
     (note, words)
 }
@@ -190,33 +195,39 @@ fn instants_note(ctx: &Ctx<'_>, (node, i): (NodeId, u32), rect: Rect) -> (LaneNo
         rect,
         text: format!("{}, {count} instants", path(ctx, node)),
         busy: 0.0,
-        spans: 0,
+        spans: None,
     };
     (note, count)
 }
 
-/// Busy time (ns) and number of spans of a node in the window. Of a GPU its busy union; of another group the time of
-/// its busiest lane, since lanes run side by side.
-fn figures(ctx: &Ctx<'_>, node: NodeId, window: TimeRange) -> (i64, u64) {
-    let input = ctx.input;
-    let tree = input.rows.tree();
-    let lod = tree.lod();
-    let layers = input.analysis.layers();
-    let (mut busy, mut spans) = (0, 0_u64);
-    for leaf in tree.leaves_below(node) {
-        let leaf = lod.leaf(leaf);
-        busy = busy.max(leaf.busy_in(input.trace, layers, window));
-        for row in &leaf.rows {
-            row.walk(input.trace, layers, window, i64::MAX, &mut |p| {
-                spans += u64::from(p.count);
-            });
+/// Busy time of a node in the window, ns: of a GPU that of its operations, of another group the time at which any of
+/// its lanes is busy. And, of a lane, the number of spans.
+fn figures(ctx: &Ctx<'_>, node: NodeId, window: TimeRange) -> (i64, Option<u64>) {
+    let (trace, analysis) = (ctx.input.trace, ctx.input.analysis);
+    let tree = ctx.input.rows.tree();
+    let layers = analysis.layers();
+    match tree.node(node).kind {
+        NodeKind::Leaf(leaf) => {
+            let leaf = tree.lod().leaf(leaf);
+            let mut spans = 0_u64;
+            for row in &leaf.rows {
+                row.walk(trace, layers, window, i64::MAX, &mut |p| {
+                    spans += u64::from(p.count);
+                });
+            }
+            return (leaf.busy_in(trace, layers, window), Some(spans));
         }
-    }
-    if let NodeKind::Gpu(device) = tree.node(node).kind {
-        let gpus = input.analysis.gpus();
-        if let Some(g) = gpus.iter().position(|g| g.device == device) {
-            busy = gpus[g].busy.measure_in(window);
+        NodeKind::Gpu(device) => {
+            if let Some(gpu) = analysis.gpus().iter().find(|g| g.device == device) {
+                return (gpu.busy.measure_in(window), None);
+            }
         }
+        _ => {}
     }
-    (busy, spans)
+    let busy = match &tree.summary(node).busy {
+        Busy::Never => 0,
+        Busy::Leaf(leaf) => tree.lod().leaf(*leaf).busy_in(trace, layers, window),
+        Busy::Group(row) => row.busy_in(trace, layers, window),
+    };
+    (busy, None)
 }

@@ -8,7 +8,8 @@ use crate::model::{LaneKind, SpanId};
 use crate::view::draw::{Item, Mark, MarkKind, SectionKind, Target};
 use crate::view::geom::Rect;
 use crate::view::lod::HighlightRow;
-use crate::view::rows::{Row, RowKind};
+use crate::view::rows::{Busy, NodeKind, Row, RowKind};
+use crate::view::theme::Swatch;
 
 /// Space between a row's edges and its bars, points.
 pub(super) const BAR_INSET: f32 = 1.0;
@@ -49,6 +50,12 @@ pub(super) struct Layers {
     pub tails: Vec<Item>,
     pub spans: Vec<Item>,
     pub priority: Vec<Item>,
+    /// Lines along the lower edge of spans, top to bottom: where they lead on over spans.
+    pub strips: Vec<Rect>,
+    /// Ends of tails.
+    pub caps: Vec<Item>,
+    /// Texts that are in `texts` already.
+    pub written: Vec<labels::Written>,
     pub labels: Vec<labels::Candidate>,
     pub texts: Vec<Item>,
 }
@@ -86,7 +93,7 @@ pub(super) fn strip(ctx: &mut Ctx<'_>, strip: &Strip<'_>) {
             RowKind::Instants(i) => instants::row(ctx, i, place, &mut out),
         }
     }
-    let texts = labels::choose(ctx, std::mem::take(&mut out.labels));
+    let texts = labels::choose(ctx, std::mem::take(&mut out.labels), &mut out.written);
     let kind = if strip.pinned {
         SectionKind::Pinned
     } else {
@@ -96,6 +103,8 @@ pub(super) fn strip(ctx: &mut Ctx<'_>, strip: &Strip<'_>) {
     items.append(&mut out.tails);
     items.append(&mut out.spans);
     items.append(&mut out.priority);
+    items.extend(labels::plates(&out.written, &out.strips));
+    items.append(&mut out.caps);
     items.extend(texts);
     items.append(&mut out.texts);
     let clip = Rect::new(ctx.x0, strip.area.y0, ctx.x1(), strip.area.y1);
@@ -131,23 +140,51 @@ fn push_background(out: &mut Vec<Item>, lane: Option<(Rect, u32)>, fill: crate::
     }
 }
 
-/// A collapsed group: the outermost rows of all its lanes on top of each other.
+/// A collapsed group: when any of its lanes is busy, what of its waits is exposed, and the selected span.
 fn summary(ctx: &mut Ctx<'_>, row: &Row, place: Place, out: &mut Layers) {
     let tree = ctx.input.rows.tree().clone();
-    for leaf in tree.leaves_below(row.node) {
-        row_of(ctx, (leaf, 0), place, out, true);
+    let group = tree.summary(row.node);
+    match &group.busy {
+        Busy::Never => {}
+        Busy::Leaf(leaf) => row_of(ctx, (*leaf, 0), place, out, true),
+        Busy::Group(busy) => {
+            let kind = tree.node(row.node).kind;
+            let place = Place {
+                gpu: matches!(kind, NodeKind::Gpu(_)),
+                recorder: kind == NodeKind::Recorder,
+                loops: !group.waits.is_empty(),
+                ..place
+            };
+            let mut runs = Runs::new(ctx.input.viewport);
+            let layers = ctx.input.analysis.layers();
+            let (trace, window, merge_ns) = (ctx.input.trace, ctx.window, ctx.merge_ns);
+            busy.walk(trace, layers, window, merge_ns, &mut |p| runs.push(p));
+            for run in runs.finish() {
+                let mark = mark(ctx, &run, place, |i| busy.id(i));
+                draw(ctx, &mark, &run, place, out, true);
+                ctx.list.marks.push(mark);
+            }
+        }
+    }
+    waits::summary(ctx, group, place, out);
+    // Rule L6: the selected span shows where its lane does not.
+    if let Some(span) = ctx.input.selected
+        && let Some(at) = tree.lod().place(ctx.input.trace, span)
+        && tree.holds(row.node, at.0)
+    {
+        highlight(ctx, at, place, &[span], MarkKind::Selected, out);
     }
 }
 
 fn lane_row(ctx: &mut Ctx<'_>, at: (u32, u16), place: Place, out: &mut Layers) {
     row_of(ctx, at, place, out, false);
     let lod = ctx.input.rows.tree().lod().clone();
-    let wait = lod.waits().iter().find(|w| (w.leaf, w.sub) == at);
-    if let Some(wait) = wait {
+    if let Some(wait) = lod.waits_at(at.0, at.1) {
         waits::row(ctx, wait, place, out);
     }
-    // Nothing shines through spans that are faded.
-    if ctx.input.options.tails && ctx.input.hits.is_none() {
+    // With their spans faded they would be louder than those.
+    let loud = ctx.input.hits.is_none() && ctx.legend_opacity(Swatch::Cpu) == 100;
+    if ctx.input.options.tails && loud {
         tails::row(ctx, at, place, out);
     }
     chosen(ctx, at, place, out);
@@ -211,6 +248,8 @@ fn draw(ctx: &mut Ctx<'_>, mark: &Mark, run: &Run, place: Place, out: &mut Layer
         _ if place.recorder => ctx.style(LayerClass::Container, false),
         class => ctx.style(class, place.gpu),
     };
+    // Faded or not, no tail shines through.
+    look.fill = look.fill.over(theme.lane);
     if summary {
         // A hint of what is inside, less loud than what shows for itself.
         look.fill = look.fill.percent(65).over(theme.lane);
@@ -253,6 +292,7 @@ fn draw(ctx: &mut Ctx<'_>, mark: &Mark, run: &Run, place: Place, out: &mut Layer
             span: mark.first,
             class: mark.class,
             color: look.label,
+            fill: look.fill.over(theme.lane),
         });
     }
 }
@@ -457,6 +497,7 @@ fn draw_chosen(ctx: &Ctx<'_>, mark: &Mark, out: &mut Layers) {
             span: mark.first,
             class: mark.class,
             color: look.label,
+            fill: look.fill.over(theme.lane),
         });
     }
 }

@@ -17,6 +17,7 @@ mod headers;
 mod instants;
 mod labels;
 mod lanes;
+mod legend;
 mod links;
 mod overlay;
 mod overview;
@@ -26,7 +27,8 @@ mod style;
 mod tails;
 mod waits;
 
-pub use caption::{LEGEND, TITLE, legend, title};
+pub use caption::{LEGEND, TITLE, legend, legend_height, title};
+pub use legend::{LegendEntry, legend_of};
 pub use links::{BETWEEN, Links};
 pub use overview::{OverviewInput, overview, overview_viewport, window_edges};
 pub use ruler::{RULER, STEPS};
@@ -127,6 +129,8 @@ pub struct Options {
     pub band: bool,
     /// Lanes.
     pub lanes: bool,
+    /// Band and pinned lanes take the height they need, as in pictures; else at most 40 % each, and scroll.
+    pub whole: bool,
     /// Only this role keeps its colour, the others fade (a click on the legend).
     pub only: Option<Swatch>,
 }
@@ -142,6 +146,7 @@ impl Default for Options {
             steps: true,
             band: true,
             lanes: true,
+            whole: false,
             only: None,
         }
     }
@@ -169,19 +174,20 @@ pub fn areas(input: &LayoutInput<'_>) -> Areas {
     let ruler = take(options.ruler, RULER);
     let steps = ruler + take(options.steps, STEPS);
     let content = band_content_height(input.analysis);
+    let most = |share: f32| match options.whole {
+        true => f32::INFINITY,
+        false => size.height * share,
+    };
     // Without lanes the band may take everything.
-    let most = if options.lanes {
-        size.height * BAND_SHARE
+    let most_band = if options.lanes {
+        most(BAND_SHARE)
     } else {
         size.height
     };
     let gap = take(options.band && steps > 0.0, TOP);
-    let band = steps + gap + take(options.band, content.min(most));
+    let band = steps + gap + take(options.band, content.min(most_band));
     let pinned_content = input.rows.pinned_height();
-    let pins = take(
-        options.lanes,
-        pinned_content.min(size.height * PINNED_SHARE),
-    );
+    let pins = take(options.lanes, pinned_content.min(most(PINNED_SHARE)));
     let pinned = band + pins;
     let across = |y0: f32, y1: f32| Rect::new(x0, y0, size.width, y1.max(y0));
     Areas {
@@ -238,11 +244,12 @@ pub fn layout(input: &LayoutInput<'_>) -> DrawList {
             dy: area.y0 - scroll,
             pinned,
         };
-        lanes::strip(&mut ctx, &strip);
-        headers::names(&mut ctx, &strip);
         if !pinned {
+            // First, since labels keep clear of what stands beside arrows.
             arrows = arrows::arrows(&mut ctx, &strip);
         }
+        lanes::strip(&mut ctx, &strip);
+        headers::names(&mut ctx, &strip);
     }
     if options_band(input) {
         band::band(&mut ctx, areas.band);

@@ -19,16 +19,19 @@ const MIN_DISTANCE: f64 = 8.0;
 pub(super) fn row(ctx: &mut Ctx<'_>, at: (u32, u16), place: Place, out: &mut Layers) {
     let input = ctx.input;
     let lod = input.rows.tree().lod().clone();
-    let leaf = lod.leaf(at.0);
+    let Some(tails) = lod.tails(at.0, at.1) else {
+        return;
+    };
     let spans = input.trace.spans();
-    let row = &leaf.rows[usize::from(at.1)];
+    let row = &lod.leaf(at.0).rows[usize::from(at.1)];
     let least = MIN_WIDTH * input.viewport.ns_per_px();
     let mut last_start = f64::NEG_INFINITY;
     let mut last_end = f32::NEG_INFINITY;
     let mut drawn: Vec<(usize, Rect)> = Vec::new();
-    for i in lod.tails_in(input.trace, input.analysis, leaf.lane, ctx.window) {
+    for &i in tails.in_window(input.trace, input.analysis, ctx.window) {
+        let i = i as usize;
         let tail = input.analysis.tails()[i];
-        if (tail.lag as f64) < least || row.find(tail.span).is_none() {
+        if (tail.lag as f64) < least {
             continue;
         }
         let range = TimeRange::new(spans.end(tail.span), spans.end(tail.last_op));
@@ -109,11 +112,11 @@ fn draw(ctx: &Ctx<'_>, rect: Rect, taken: f32, out: &mut Layers) {
 
 fn cap(ctx: &Ctx<'_>, wall: Rect, out: &mut Layers) {
     let theme = ctx.input.theme;
-    out.priority.push(Item::Rect {
+    out.caps.push(Item::Rect {
         rect: Rect::new(wall.x0 - 1.0, wall.y0, wall.x1 + 1.0, wall.y1),
         fill: theme.lane.percent(70),
     });
-    out.priority.push(Item::Rect {
+    out.caps.push(Item::Rect {
         rect: wall,
         fill: line_color(theme),
     });
@@ -124,6 +127,7 @@ fn over(ctx: &Ctx<'_>, rect: Rect, bar: Rect, out: &mut Layers) {
     let theme = ctx.input.theme;
     let color = line_color(theme);
     let strip = Rect::new(rect.x0, bar.y1 - 3.0, rect.x1, bar.y1 - 1.0);
+    out.strips.push(strip);
     out.priority.push(Item::Rect {
         rect: strip,
         fill: theme.lane.percent(60),

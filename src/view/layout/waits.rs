@@ -3,16 +3,18 @@
 use std::borrow::Cow;
 
 use super::ctx::{Ctx, short_time, text};
+use super::labels::{Written, text_rect, visible};
 use super::lanes::{Layers, Place, target};
 use super::runs::{Run, Runs};
-use crate::analysis::{LayerClass, LayerId, Union};
+use super::style::style;
+use crate::analysis::{LayerClass, Union};
 use crate::model::SpanId;
 use crate::time::{TimeRange, Unit};
 use crate::view::draw::{Font, Item, Mark, MarkKind, Target};
 use crate::view::geom::{Rect, Rgba};
 use crate::view::label::{MIN_CHARS, MIN_LABEL_WIDTH, MONO_ADVANCE, PADDING, capacity, shorten};
 use crate::view::lod::{Tree, WaitRow};
-use crate::view::rows::NodeKind;
+use crate::view::rows::{NodeKind, RowKind, Summary};
 use crate::view::theme::Swatch;
 
 /// From this width an exposed part is hatched, points.
@@ -33,27 +35,8 @@ pub(super) fn row(ctx: &mut Ctx<'_>, wait: &WaitRow, place: Place, out: &mut Lay
         place.bar,
         &mut out.priority,
     );
-    let runs = exposed_runs(ctx, &wait.exposed, &wait.exposed_tree);
-    let layer = wait
-        .spans
-        .first()
-        .map_or(LayerId(0), |&id| ctx.input.analysis.layers().of(id));
-    for run in &runs {
-        let rect = exposed_rect(ctx, run, place.bar);
-        exposed(ctx, rect, run.coverage() >= HATCH_SHARE, &mut out.priority);
-        let first = span_at(ctx, wait, run.hull.start);
-        ctx.list.marks.push(Mark {
-            rect,
-            row: place.row,
-            pinned: place.pinned,
-            kind: MarkKind::Exposed,
-            first,
-            count: run.count,
-            busy: run.busy,
-            layer,
-            class: LayerClass::Wait,
-        });
-    }
+    let parts = (&wait.exposed, &wait.exposed_tree);
+    exposed_marks(ctx, parts, std::slice::from_ref(wait), place, out);
     let spans = ctx.input.trace.spans();
     let a = wait
         .spans
@@ -71,29 +54,71 @@ pub(super) fn row(ctx: &mut Ctx<'_>, wait: &WaitRow, place: Place, out: &mut Lay
                 unrecorded: &wait.unrecorded,
             };
             let name = inner.then(|| ctx.input.trace.span_name(id));
-            label(ctx, range, (&parts, name), place.bar, &mut out.texts);
+            let written = label(ctx, range, (&parts, name), place.bar, &mut out.texts);
+            out.written.extend(written);
         }
     }
 }
 
-/// The wait span of a row that an exposed part at `t` belongs to.
-fn span_at(ctx: &Ctx<'_>, wait: &WaitRow, t: i64) -> SpanId {
+/// What of a collapsed group's batch waits is exposed.
+pub(super) fn summary(ctx: &mut Ctx<'_>, group: &Summary, place: Place, out: &mut Layers) {
+    let lod = ctx.input.rows.tree().lod().clone();
+    let parts = (&group.exposed, &group.exposed_tree);
+    exposed_marks(ctx, parts, &lod.waits()[group.waits.clone()], place, out);
+}
+
+/// Exposed parts with their marks; `waits` are the rows that they are of, outermost first.
+fn exposed_marks(
+    ctx: &mut Ctx<'_>,
+    (union, tree): (&Union, &Tree),
+    waits: &[WaitRow],
+    place: Place,
+    out: &mut Layers,
+) {
+    for run in exposed_runs(ctx, union, tree) {
+        let Some(first) = span_at(ctx, waits, run.hull.start) else {
+            continue;
+        };
+        let rect = exposed_rect(ctx, &run, place.bar);
+        exposed(ctx, rect, run.coverage() >= HATCH_SHARE, &mut out.priority);
+        ctx.list.marks.push(Mark {
+            rect,
+            row: place.row,
+            pinned: place.pinned,
+            kind: MarkKind::Exposed,
+            first,
+            count: run.count,
+            busy: run.busy,
+            layer: ctx.input.analysis.layers().of(first),
+            class: LayerClass::Wait,
+        });
+    }
+}
+
+/// The outermost wait span that an exposed part at `t` belongs to.
+fn span_at(ctx: &Ctx<'_>, waits: &[WaitRow], t: i64) -> Option<SpanId> {
     let spans = ctx.input.trace.spans();
-    let i = wait.spans.partition_point(|&id| spans.start(id) <= t);
-    wait.spans[i.saturating_sub(1)]
+    waits.iter().find_map(|wait| {
+        let i = wait.spans.partition_point(|&id| spans.start(id) <= t);
+        let span = *wait.spans.get(i.checked_sub(1)?)?;
+        (t < spans.end(span)).then_some(span)
+    })
 }
 
 /// Whether a mark is a wait that [`row`] labels itself.
 pub(super) fn has_label(ctx: &Ctx<'_>, mark: &Mark) -> bool {
-    mark.class == LayerClass::Wait
-        && ctx
-            .input
-            .rows
-            .tree()
-            .lod()
-            .waits()
-            .iter()
-            .any(|w| w.spans.binary_search(&mark.first).is_ok())
+    let rows = ctx.input.rows;
+    let rows = if mark.pinned {
+        rows.pinned()
+    } else {
+        rows.rows()
+    };
+    let kind = rows.get(mark.row as usize).map(|r| r.kind);
+    let Some(RowKind::Lane { leaf, sub }) = kind.filter(|_| mark.class == LayerClass::Wait) else {
+        return false;
+    };
+    let waits = ctx.input.rows.tree().lod().waits_at(leaf, sub);
+    waits.is_some_and(|w| w.spans.binary_search(&mark.first).is_ok())
 }
 
 /// Exposed parts in the window, narrow neighbours joined among themselves only.
@@ -118,18 +143,23 @@ pub(super) fn exposed_rect(ctx: &Ctx<'_>, run: &Run, bar: Rect) -> Rect {
 /// One exposed part: solid, and hatched where it is most of its time and there is room for it.
 pub(super) fn exposed(ctx: &Ctx<'_>, rect: Rect, hatched: bool, out: &mut Vec<Item>) {
     let theme = ctx.input.theme;
-    let fill = theme.swatch(Swatch::Wait);
+    let opacity = ctx.legend_opacity(Swatch::Wait);
+    let full = theme.swatch(Swatch::Wait);
+    let fill = full.percent(opacity).over(theme.lane);
     out.push(Item::Rect { rect, fill });
     if hatched && rect.width() >= HATCH_FROM {
         out.push(Item::Hatch {
             rect,
-            color: theme.hatch(),
+            color: theme.hatch().percent(opacity),
             line: 2.0,
             pitch: 6.0,
         });
         out.push(Item::Outline {
             rect,
-            color: fill.shade(if theme.dark { 100 } else { 72 }),
+            color: match theme.dark {
+                true => fill,
+                false => full.shade(72).percent(opacity),
+            },
             width: ctx.pixel(),
         });
     }
@@ -146,16 +176,27 @@ pub(super) fn grey(ctx: &Ctx<'_>, union: &Union, tree: &Tree, bar: Rect, out: &m
             x1: ctx.clip_x(run.x1),
             ..bar
         };
-        let fill = theme.unrecorded.percent(45).over(theme.lane);
+        let fill = unrecorded(ctx);
         out.push(Item::Rect { rect, fill });
         if rect.width() >= 3.0 {
             out.push(Item::Outline {
                 rect,
-                color: theme.unrecorded,
+                color: theme.unrecorded.percent(ctx.legend_opacity(Swatch::Wait)),
                 width: ctx.pixel(),
             });
         }
     }
+}
+
+/// The fill of waits of which nobody knows what the GPU did.
+fn unrecorded(ctx: &Ctx<'_>) -> Rgba {
+    let theme = ctx.input.theme;
+    let opacity = ctx.legend_opacity(Swatch::Wait);
+    theme
+        .unrecorded
+        .percent(45)
+        .percent(opacity)
+        .over(theme.lane)
 }
 
 /// The unions that a wait's label is made of.
@@ -164,15 +205,17 @@ pub(super) struct Parts<'a> {
     pub unrecorded: &'a Union,
 }
 
-/// "wait 101 ms · 39 exposed", in the widest part that is not hatched, else on a plate over the hatch.
+/// "wait 101 ms · 39 exposed", in the widest part that is not hatched, else on a plate over the hatch. Returns where
+/// it is written, without a plate of its own.
 pub(super) fn label(
     ctx: &Ctx<'_>,
     wait: TimeRange,
     (parts, name): (&Parts<'_>, Option<&str>),
     bar: Rect,
     out: &mut Vec<Item>,
-) {
+) -> Option<Written> {
     let theme = ctx.input.theme;
+    let opacity = ctx.legend_opacity(Swatch::Wait);
     let shown = wait.clip(ctx.window);
     let texts = |room: usize| match name {
         // A wait inside a wait says what it is; how long is told above.
@@ -183,38 +226,55 @@ pub(super) fn label(
     };
     let y = (bar.y0 + bar.y1) / 2.0;
     let free = widest_free(shown, parts.exposed);
-    let (x0, x1) = (ctx.x(free.start).max(ctx.x0), ctx.x(free.end).min(ctx.x1()));
+    let (x0, x1) = clear(ctx, free, bar);
     let room = capacity(x1 - x0);
+    let plain = style(theme, LayerClass::Wait, opacity)
+        .fill
+        .over(theme.lane);
     if let Some(t) = texts(room) {
-        out.push(text((x0 + PADDING, y), t, Font::Label, theme.text, x1 - x0));
-        return;
+        let fill = match parts.unrecorded.measure_in(free) * 2 >= free.len() {
+            true => unrecorded(ctx),
+            false => plain,
+        };
+        let rect = text_rect(x0 + PADDING, &t, Rect { x0, x1, ..bar });
+        let color = theme.readable(fill, theme.text.percent(opacity));
+        out.push(text((x0 + PADDING, y), t, Font::Label, color, x1 - x0));
+        let dots = false;
+        return Some(Written { rect, fill, dots });
     }
-    let (x0, x1) = (
-        ctx.x(shown.start).max(ctx.x0),
-        ctx.x(shown.end).min(ctx.x1()),
-    );
+    let (x0, x1) = clear(ctx, shown, bar);
     let room = capacity(x1 - x0 - 4.0);
-    let Some(t) = texts(room) else {
-        return;
-    };
+    let t = texts(room)?;
     let width = t.chars().count() as f32 * MONO_ADVANCE + 2.0 * PADDING;
     let plate = Rect::new(x0 + 2.0, bar.y0 + 1.0, x0 + 2.0 + width, bar.y1 - 1.0);
     // The plate has the colour of what most of the wait is.
-    let wait_fill = theme.swatch(Swatch::Wait);
     let mostly = parts.exposed.measure_in(shown) * 2 >= shown.len();
     let (fill, color): (Rgba, Rgba) = if mostly {
-        (wait_fill, theme.label(Swatch::Wait))
+        let full = theme.swatch(Swatch::Wait);
+        (
+            full.percent(opacity).over(theme.lane),
+            theme.label(Swatch::Wait),
+        )
     } else {
-        (wait_fill.percent(30).over(theme.lane), theme.text)
+        (plain, theme.text.percent(opacity))
     };
+    let color = theme.readable(fill, color);
     out.push(Item::Rect { rect: plate, fill });
     out.push(text(
         (x0 + 2.0 + PADDING, y),
-        t.clone(),
+        t,
         Font::Label,
         color,
         x1 - x0,
     ));
+    None
+}
+
+/// Where a label of a stretch can be.
+fn clear(ctx: &Ctx<'_>, range: TimeRange, bar: Rect) -> (f32, f32) {
+    let (x0, x1) = (ctx.x(range.start), ctx.x(range.end));
+    let rect = visible(ctx, Rect { x0, x1, ..bar });
+    (rect.x0, rect.x1)
 }
 
 /// Texts of a wait from the most telling to the shortest.
@@ -291,7 +351,13 @@ pub(super) fn columns(
         let Some((y0, y1)) = extent_of(ctx, rank.rank, ranks.len(), rows, area, dy) else {
             continue;
         };
-        let fill = ctx.input.theme.swatch(Swatch::Wait).percent(9);
+        let opacity = ctx.legend_opacity(Swatch::Wait);
+        let fill = ctx
+            .input
+            .theme
+            .swatch(Swatch::Wait)
+            .percent(9)
+            .percent(opacity);
         let runs = exposed_runs(ctx, &rank.wait_exposed, &lod.rank(i).exposed);
         for (x0, x1) in joined(&runs) {
             let rect = Rect::new(ctx.clip_x(x0), y0, ctx.clip_x(x1), y1);
@@ -343,13 +409,19 @@ fn extent_of(
 /// Makes the waits of a rank reachable: one target per wait that is at least a point wide.
 pub(super) fn targets(ctx: &mut Ctx<'_>, rank: usize, bar: Rect, clip: Rect) {
     let waits = ctx.input.analysis.waits();
-    // Waits are sorted by start; of one rank they do not overlap.
-    let end = waits.partition_point(|w| w.range.start < ctx.window.end);
+    let own = ctx.input.rows.tree().lod().waits_of(rank);
+    // Waits are sorted by start; of one rank they do not overlap, so that ends ascend as well.
+    let begin = own.partition_point(|&i| waits[i as usize].range.end <= ctx.window.start);
+    let end = own.partition_point(|&i| waits[i as usize].range.start < ctx.window.end);
+    let shown: Vec<usize> = own[begin..end.max(begin)]
+        .iter()
+        .map(|&i| i as usize)
+        .collect();
     let px = ctx.input.viewport.ns_per_px();
     let mut edge = f32::NEG_INFINITY;
-    for (i, wait) in waits[..end].iter().enumerate() {
-        if wait.rank != rank || wait.range.end <= ctx.window.start || (wait.range.len() as f64) < px
-        {
+    for i in shown {
+        let wait = &waits[i];
+        if (wait.range.len() as f64) < px {
             continue;
         }
         let rect = Rect {

@@ -111,7 +111,7 @@ impl HighlightRow {
 }
 
 /// The spans of a row that are among `ids`; both ascend.
-fn common(row: &SubRow, ids: &[SpanId]) -> Vec<SpanId> {
+pub(super) fn common(row: &SubRow, ids: &[SpanId]) -> Vec<SpanId> {
     let steps = row.len().max(1).ilog2() as usize + 1;
     if ids.len().saturating_mul(steps) < row.len() {
         return ids

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::ids::Ids;
 use super::tree::{Intervals, Piece, Tree};
-use crate::analysis::{LayerId, Layers, Union};
-use crate::model::{LaneId, LaneKind, SpanId, Spans, Trace};
+use crate::analysis::{Cancelled, LayerId, Layers, OnProgress, Union};
+use crate::model::{LaneId, LaneKind, SpanId, Spans, Trace, assign_rows};
 use crate::time::TimeRange;
 
 /// Which spans of a lane a leaf shows.
@@ -68,6 +68,24 @@ impl<F: Fn(usize) -> SpanId> Intervals for SpanList<'_, F> {
     fn get(&self, i: usize) -> (TimeRange, LayerId) {
         let id = (self.id)(i);
         (self.spans.range(id), self.layers.of(id))
+    }
+}
+
+/// Where only lengths count.
+struct Lengths<'a> {
+    ids: &'a Ids,
+    spans: &'a Spans,
+}
+
+impl Intervals for Lengths<'_> {
+    fn len(&self) -> usize {
+        self.ids.len()
+    }
+    fn range(&self, i: usize) -> TimeRange {
+        self.spans.range(self.ids.get(i))
+    }
+    fn layer(&self, _i: usize) -> LayerId {
+        LayerId(0)
     }
 }
 
@@ -143,6 +161,37 @@ impl SubRow {
         sum
     }
 
+    /// Position of the first span from the `from`-th on that ends after `t`: near ones are found at once.
+    pub(super) fn first_that_ends_after(&self, trace: &Trace, t: i64, from: u32) -> u32 {
+        let ends = |i: usize| trace.spans().end(self.ids.get(i));
+        let (mut low, mut step) = (from as usize, 1);
+        while low + step <= self.ids.len() && ends(low + step - 1) <= t {
+            low += step;
+            step *= 2;
+        }
+        let mut high = (low + step).min(self.ids.len());
+        while low < high {
+            let mid = low + (high - low) / 2;
+            if ends(mid) <= t {
+                low = mid + 1;
+            } else {
+                high = mid;
+            }
+        }
+        u32::try_from(low).unwrap_or(u32::MAX)
+    }
+
+    /// The longest of `count` spans from the `first`-th on, of equals the first one.
+    #[must_use]
+    pub fn longest(&self, trace: &Trace, first: u32, count: u32) -> SpanId {
+        let items = Lengths {
+            ids: &self.ids,
+            spans: trace.spans(),
+        };
+        let found = self.tree.longest(&items, first as usize, count as usize);
+        self.ids.get(found)
+    }
+
     fn lower_bound(&self, before: impl Fn(SpanId) -> bool) -> usize {
         let (mut a, mut b) = (0, self.ids.len());
         while a < b {
@@ -168,6 +217,20 @@ impl Leaf {
         first + self.beyond.measure_in(window)
     }
 
+    /// The rows that together are busy whenever the leaf is: the first, or all where some span outlasts what it
+    /// started in.
+    pub(super) fn outer_rows(&self) -> &[SubRow] {
+        match self.is_its_first_row() {
+            true => self.rows.get(..1).unwrap_or_default(),
+            false => &self.rows,
+        }
+    }
+
+    /// Whether the first row is busy whenever the leaf is.
+    pub(in crate::view) fn is_its_first_row(&self) -> bool {
+        self.beyond.is_empty()
+    }
+
     pub(super) fn heap_bytes(&self) -> usize {
         let rows: usize = self
             .rows
@@ -178,11 +241,22 @@ impl Leaf {
     }
 }
 
+/// Fails once the caller cancelled.
+pub(super) fn check(on: OnProgress<'_>) -> Result<(), Cancelled> {
+    if on(0) { Ok(()) } else { Err(Cancelled) }
+}
+
 /// The leaves of a lane; none where it has no spans.
-pub(super) fn build(trace: &Trace, layers: &Layers, lane: LaneId) -> Vec<Leaf> {
+pub(super) fn build(
+    trace: &Trace,
+    layers: &Layers,
+    lane: LaneId,
+    on: OnProgress<'_>,
+) -> Result<Vec<Leaf>, Cancelled> {
+    check(on)?;
     let ids: Vec<u32> = trace.lane_spans(lane).map(|id| id.0).collect();
     if ids.is_empty() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let part_of = parts(layers);
     let part = |id: u32| part_of[usize::from(layers.of(SpanId(id)).0)];
@@ -198,13 +272,14 @@ pub(super) fn build(trace: &Trace, layers: &Layers, lane: LaneId) -> Vec<Leaf> {
             Some(&part) => part,
         };
         let rows = |i: usize| trace.spans().row(SpanId(ids[i]));
-        return vec![leaf(trace, layers, lane, part, &ids, &rows)];
+        return Ok(vec![leaf(trace, layers, (lane, part), &ids, &rows, on)?]);
     }
     by_part
         .into_iter()
         .map(|(part, ids)| {
+            check(on)?;
             let rows = nest(trace.spans(), &ids);
-            leaf(trace, layers, lane, part, &ids, &|i| rows[i])
+            leaf(trace, layers, (lane, part), &ids, &|i| rows[i], on)
         })
         .collect()
 }
@@ -225,11 +300,11 @@ fn parts(layers: &Layers) -> Vec<Part> {
 fn leaf(
     trace: &Trace,
     layers: &Layers,
-    lane: LaneId,
-    part: Part,
+    (lane, part): (LaneId, Part),
     ids: &[u32],
     row_of: &dyn Fn(usize) -> u16,
-) -> Leaf {
+    on: OnProgress<'_>,
+) -> Result<Leaf, Cancelled> {
     let mut by_row: Vec<Vec<u32>> = Vec::new();
     for (i, &id) in ids.iter().enumerate() {
         let row = usize::from(row_of(i));
@@ -242,6 +317,7 @@ fn leaf(
     let rows: Vec<SubRow> = by_row
         .iter()
         .map(|ids| {
+            check(on)?;
             let ids = Ids::new(ids);
             let tree = Tree::new(&SpanList {
                 len: ids.len(),
@@ -249,9 +325,9 @@ fn leaf(
                 spans,
                 layers,
             });
-            SubRow { ids, tree }
+            Ok(SubRow { ids, tree })
         })
-        .collect();
+        .collect::<Result<_, Cancelled>>()?;
     let beyond = if rows.len() > 1 {
         let union = |ids: &[u32]| Union::from_sorted(ids.iter().map(|&id| spans.range(SpanId(id))));
         union(ids).subtract(&union(&by_row[0]))
@@ -261,35 +337,22 @@ fn leaf(
     let first: i64 = by_row
         .first()
         .map_or(0, |ids| ids.iter().map(|&id| spans.dur(SpanId(id))).sum());
-    Leaf {
+    Ok(Leaf {
         lane,
         part,
         rows,
         spans: u32::try_from(ids.len()).unwrap_or(u32::MAX),
         busy: first + beyond.measure(),
         beyond,
-    }
+    })
 }
 
-/// Sub-rows of a selection of a lane's spans, by the rule of the model: the lowest free row below the innermost
-/// span of the selection that contains it.
+/// Sub-rows of a selection of a lane's spans, by the rule of the model.
 fn nest(spans: &Spans, ids: &[u32]) -> Vec<u16> {
-    struct Open {
-        end: i64,
-        row: u16,
-    }
-    let mut open: Vec<Open> = Vec::new();
-    let mut rows = Vec::with_capacity(ids.len());
-    for &id in ids {
-        let TimeRange { start, end } = spans.range(SpanId(id));
-        open.retain(|o| o.end > start);
-        let container = open.iter().rev().find(|o| o.end >= end);
-        let mut row = container.map_or(0, |o| o.row.saturating_add(1));
-        while open.iter().any(|o| o.row == row) && row < u16::MAX {
-            row += 1;
-        }
-        rows.push(row);
-        open.push(Open { end, row });
-    }
+    let column =
+        |of: &dyn Fn(SpanId) -> i64| -> Vec<i64> { ids.iter().map(|&id| of(SpanId(id))).collect() };
+    let (starts, durs) = (column(&|id| spans.start(id)), column(&|id| spans.dur(id)));
+    let mut rows = vec![0; ids.len()];
+    assign_rows(&starts, &durs, &mut rows);
     rows
 }

@@ -3,24 +3,27 @@
 //!
 //! Busy sums are exact integers, and what a window cuts is walked span by span: nothing is estimated.
 
+mod group;
 mod highlights;
 mod ids;
 mod leaf;
 mod samples;
+mod tails;
 pub(in crate::view) mod tree;
 
-use std::ops::Range;
+use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
+pub use group::GroupRow;
 pub use highlights::{HighlightRow, Highlights};
 pub use leaf::{Leaf, Part, SubRow};
 pub use samples::{Columns, CounterTree, Extremes, InstantRow, format_value, value_at};
+pub use tails::TailRow;
 pub use tree::{Intervals, Piece, Tree};
 
-use crate::analysis::{Analysis, LayerId, Union};
+use crate::analysis::{Analysis, Cancelled, LayerId, OnProgress, Union};
 use crate::model::{LaneId, SpanId, Trace};
-use crate::time::TimeRange;
 
 /// Levels of detail of a whole trace.
 pub struct Lod {
@@ -30,8 +33,11 @@ pub struct Lod {
     gpu_busy: Vec<Tree>,
     ranks: Vec<RankTrees>,
     waits: Vec<WaitRow>,
-    /// Per tail of [`Analysis::tails`]: the latest end of it and those before it on its lane, ns.
-    tail_reach: Vec<i64>,
+    /// Place of each row in `waits`, by leaf and sub-row.
+    wait_at: BTreeMap<(u32, u16), u32>,
+    /// Per rank, those of [`Analysis::waits`] that are its own.
+    rank_waits: Vec<Vec<u32>>,
+    tails: BTreeMap<(u32, u16), TailRow>,
     counters: Vec<CounterTree>,
     instants: Vec<InstantRow>,
 }
@@ -74,11 +80,26 @@ impl Lod {
     /// Builds all levels, on all cores.
     #[must_use]
     pub fn build(trace: &Trace, analysis: &Analysis) -> Self {
+        match Self::build_while(trace, analysis, &|_| true) {
+            Ok(this) => this,
+            Err(Cancelled) => unreachable!("nobody cancels"),
+        }
+    }
+
+    /// The same, as long as `on` says so. It is asked often, from several threads.
+    ///
+    /// # Errors
+    /// When `on` returned `false`.
+    pub fn build_while(
+        trace: &Trace,
+        analysis: &Analysis,
+        on: OnProgress<'_>,
+    ) -> Result<Self, Cancelled> {
         let lanes: Vec<LaneId> = trace.lane_ids().collect();
-        let per_lane: Vec<Vec<Leaf>> = lanes
+        let per_lane = lanes
             .into_par_iter()
-            .map(|lane| leaf::build(trace, analysis.layers(), lane))
-            .collect();
+            .map(|lane| leaf::build(trace, analysis.layers(), lane, on))
+            .collect::<Result<Vec<Vec<Leaf>>, Cancelled>>()?;
         let mut first = Vec::with_capacity(per_lane.len() + 1);
         let mut leaves = Vec::new();
         for lane in per_lane {
@@ -86,11 +107,17 @@ impl Lod {
             leaves.extend(lane);
         }
         first.push(u32::try_from(leaves.len()).unwrap_or(u32::MAX));
+        leaf::check(on)?;
         let gpu_busy = analysis
             .gpus()
             .par_iter()
             .map(|g| Tree::of_union(&g.busy))
             .collect();
+        let counters = trace.counters().par_iter().map(|counter| {
+            leaf::check(on)?;
+            Ok(CounterTree::new(counter))
+        });
+        let counters = counters.collect::<Result<_, Cancelled>>()?;
         let mut this = Self {
             leaves,
             first,
@@ -105,12 +132,18 @@ impl Lod {
                 })
                 .collect(),
             waits: Vec::new(),
-            tail_reach: tail_reach(trace, analysis),
-            counters: trace.counters().par_iter().map(CounterTree::new).collect(),
+            wait_at: BTreeMap::new(),
+            rank_waits: rank_waits(analysis),
+            tails: BTreeMap::new(),
+            counters,
             instants: InstantRow::all(trace),
         };
-        this.waits = this.wait_rows(trace, analysis);
-        this
+        this.waits = this.wait_rows(trace, analysis, on)?;
+        let places = (0..).zip(&this.waits);
+        this.wait_at = places.map(|(i, w)| ((w.leaf, w.sub), i)).collect();
+        leaf::check(on)?;
+        this.tails = tails::rows(trace, analysis, &this);
+        Ok(this)
     }
 
     /// Rows of all lanes: one leaf per lane, two where API calls were split off.
@@ -153,22 +186,10 @@ impl Lod {
         &self.ranks[rank]
     }
 
-    /// Tails (indices in [`Analysis::tails`]) of a lane that can show in `window`: all that do, and few others.
+    /// The tails of a sub-row of a leaf, if it has any.
     #[must_use]
-    pub fn tails_in(
-        &self,
-        trace: &Trace,
-        analysis: &Analysis,
-        lane: LaneId,
-        window: TimeRange,
-    ) -> Range<usize> {
-        let tails = analysis.tails();
-        let spans = &trace.lane(lane).spans;
-        let a = tails.partition_point(|t| t.span.0 < spans.start);
-        let b = tails.partition_point(|t| t.span.0 < spans.end);
-        let skip = self.tail_reach[a..b].partition_point(|&end| end <= window.start);
-        let stop = tails[a..b].partition_point(|t| trace.spans().start(t.span) < window.end);
-        a + skip..(a + stop).max(a + skip)
+    pub fn tails(&self, leaf: u32, sub: u16) -> Option<&TailRow> {
+        self.tails.get(&(leaf, sub))
     }
 
     /// Least and greatest values of a counter: index in [`Trace::counters`].
@@ -196,6 +217,19 @@ impl Lod {
         &self.waits
     }
 
+    /// The batch waits of a rank (index in [`Analysis::ranks`]), by start: indices in [`Analysis::waits`].
+    #[must_use]
+    pub fn waits_of(&self, rank: usize) -> &[u32] {
+        self.rank_waits.get(rank).map_or(&[], Vec::as_slice)
+    }
+
+    /// The batch waits of a sub-row of a leaf, if it has any.
+    #[must_use]
+    pub fn waits_at(&self, leaf: u32, sub: u16) -> Option<&WaitRow> {
+        let at = *self.wait_at.get(&(leaf, sub))?;
+        self.waits.get(at as usize)
+    }
+
     /// Bytes held per trace, all levels together.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
@@ -219,20 +253,28 @@ impl Lod {
             .sum();
         let counters: usize = self.counters.iter().map(CounterTree::heap_bytes).sum();
         let instants: usize = self.instants.iter().map(|r| r.ids.capacity() * 4).sum();
-        leaves + busy + waits + ranks + counters + instants + self.tail_reach.capacity() * 8
+        let tails: usize = self.tails.values().map(TailRow::heap_bytes).sum();
+        let own: usize = self.rank_waits.iter().map(|w| w.capacity() * 4).sum();
+        leaves + busy + waits + ranks + counters + instants + tails + own
     }
 
-    fn wait_rows(&self, trace: &Trace, analysis: &Analysis) -> Vec<WaitRow> {
+    fn wait_rows(
+        &self,
+        trace: &Trace,
+        analysis: &Analysis,
+        on: OnProgress<'_>,
+    ) -> Result<Vec<WaitRow>, Cancelled> {
         let mut out = Vec::new();
         for (rank, info) in analysis.ranks().iter().enumerate() {
             let Some(lane) = info.loop_lane else {
                 continue;
             };
             for leaf in self.leaves_of(lane) {
+                leaf::check(on)?;
                 out.extend(self.wait_rows_of(trace, analysis, rank, leaf));
             }
         }
-        out
+        Ok(out)
     }
 
     fn wait_rows_of(
@@ -283,17 +325,10 @@ impl Lod {
     }
 }
 
-fn tail_reach(trace: &Trace, analysis: &Analysis) -> Vec<i64> {
-    let mut out = Vec::with_capacity(analysis.tails().len());
-    let mut lane = None;
-    let mut reach = i64::MIN;
-    for tail in analysis.tails() {
-        let here = Some(trace.spans().lane(tail.span));
-        if here != lane {
-            (lane, reach) = (here, i64::MIN);
-        }
-        reach = reach.max(trace.spans().end(tail.last_op));
-        out.push(reach);
+fn rank_waits(analysis: &Analysis) -> Vec<Vec<u32>> {
+    let mut out = vec![Vec::new(); analysis.ranks().len()];
+    for (i, wait) in (0_u32..).zip(analysis.waits()) {
+        out[wait.rank].push(i);
     }
     out
 }

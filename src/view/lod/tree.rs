@@ -1,7 +1,9 @@
 //! A tree over sorted, disjoint intervals: leaves of 8, factor 4.
 //!
-//! All levels are columns, in which a walk reads on; together they take less than three bytes per interval. Nothing in
+//! All levels are columns, in which a walk reads on; together they take about three bytes per interval. Nothing in
 //! a merged node is looked up in the intervals themselves: that would be a cache miss each.
+
+use std::ops::Range;
 
 use smallvec::SmallVec;
 
@@ -23,6 +25,10 @@ pub trait Intervals {
     fn range(&self, i: usize) -> TimeRange;
     /// Its layer.
     fn layer(&self, i: usize) -> LayerId;
+    /// The length that [`Tree::longest`] compares, ns.
+    fn length(&self, i: usize) -> i64 {
+        self.range(i).len()
+    }
     /// Both at once, for what has to look an id up first.
     fn get(&self, i: usize) -> (TimeRange, LayerId) {
         (self.range(i), self.layer(i))
@@ -45,13 +51,15 @@ impl Intervals for Union {
     }
 }
 
-/// Eight intervals each: start after that of the node above, hull and busy time (ns), layer with the most time.
+/// Eight intervals each: start after that of the node above, hull and busy time (ns), layer with the most time, which
+/// of the eight is longest.
 #[derive(Clone, Debug, Default)]
 struct Leaves {
     start: Vec<u32>,
     hull: Vec<u32>,
     busy: Vec<u32>,
     layer: Vec<LayerId>,
+    longest: Vec<u8>,
 }
 
 /// Everything about a stretch of consecutive intervals.
@@ -61,6 +69,8 @@ struct Node {
     end: i64,
     busy: i64,
     layer: LayerId,
+    /// The longest interval, of equals the first: its index and length, ns.
+    longest: (usize, i64),
 }
 
 /// The nodes of a level.
@@ -70,6 +80,8 @@ struct Level {
     end: Vec<i64>,
     busy: Vec<i64>,
     layer: Vec<LayerId>,
+    /// Which child holds the longest interval.
+    longest: Vec<u8>,
 }
 
 /// The tree.
@@ -155,7 +167,7 @@ impl Tree {
                 above.push(node);
                 above_shares.push(share);
             }
-            levels.push(Level::new(&above));
+            levels.push(Level::new(&above, levels.len()));
             level = above;
             shares = above_shares;
         }
@@ -210,7 +222,7 @@ impl Tree {
         }
         let inside = walk.window.start <= start && end <= walk.window.end;
         if inside && merges(end - start, nodes.busy[i], walk.merge_ns) {
-            let width = (LEAF * FACTOR) << (2 * level);
+            let width = node_width(level);
             let first = i * width;
             let last = (first + width).min(walk.items.len());
             (walk.out)(Piece {
@@ -268,15 +280,74 @@ impl Tree {
         sum
     }
 
+    /// The longest of `count` intervals from `first` on, of equals the first one; `first` where there is none. Looks at
+    /// a few intervals per level, not at all of them.
+    #[must_use]
+    pub fn longest(&self, items: &impl Intervals, first: usize, count: usize) -> usize {
+        let end = first.saturating_add(count).min(items.len());
+        let mut best = (i64::MIN, first);
+        let mut look = |i: usize| {
+            let len = items.length(i);
+            if len > best.0 {
+                best = (len, i);
+            }
+        };
+        match self.levels.last() {
+            Some(top) => {
+                for i in 0..top.start.len() {
+                    self.longest_in(Some(self.levels.len() - 1), i, first..end, &mut look);
+                }
+            }
+            None => (first..end).for_each(look),
+        }
+        best.1
+    }
+
+    /// Looks at candidates for the longest interval of `within` in a node; `None` is the level of the leaves.
+    fn longest_in(
+        &self,
+        level: Option<usize>,
+        node: usize,
+        within: Range<usize>,
+        look: &mut impl FnMut(usize),
+    ) {
+        let width = level.map_or(LEAF, node_width);
+        let (first, last) = (node * width, (node + 1) * width);
+        if within.is_empty() || last <= within.start || within.end <= first {
+            return;
+        }
+        if within.start <= first && last <= within.end {
+            return look(self.longest_of(level, node));
+        }
+        match level {
+            None => (first.max(within.start)..last.min(within.end)).for_each(look),
+            Some(level) => {
+                let below = level.checked_sub(1);
+                for child in node * FACTOR..(node + 1) * FACTOR {
+                    self.longest_in(below, child, within.clone(), look);
+                }
+            }
+        }
+    }
+
+    /// The longest interval of a whole node.
+    fn longest_of(&self, mut level: Option<usize>, mut node: usize) -> usize {
+        while let Some(i) = level {
+            node = node * FACTOR + usize::from(self.levels[i].longest[node]);
+            level = i.checked_sub(1);
+        }
+        node * LEAF + usize::from(self.leaves.longest[node])
+    }
+
     /// Bytes held.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         let levels: usize = self
             .levels
             .iter()
-            .map(|l| l.start.capacity() * 24 + l.layer.capacity() * 2)
+            .map(|l| l.start.capacity() * 24 + l.layer.capacity() * 3)
             .sum();
-        levels + self.leaves.hull.capacity() * 12 + self.leaves.layer.capacity() * 2
+        levels + self.leaves.hull.capacity() * 12 + self.leaves.layer.capacity() * 3
     }
 }
 
@@ -291,17 +362,28 @@ impl Leaves {
             // Where the hull fits, so does what is busy of it.
             busy: ids().map(|(_, n)| fits(n.busy)).collect(),
             layer: ids().map(|(_, n)| n.layer).collect(),
+            longest: ids().map(|(_, n)| (n.longest.0 % LEAF) as u8).collect(),
         }
     }
 }
 
+/// Intervals per node of `levels[level]`.
+fn node_width(level: usize) -> usize {
+    (LEAF * FACTOR) << (2 * level)
+}
+
 impl Level {
-    fn new(nodes: &[Node]) -> Self {
+    fn new(nodes: &[Node], level: usize) -> Self {
+        let child = node_width(level) / FACTOR;
         Self {
             start: nodes.iter().map(|n| n.start).collect(),
             end: nodes.iter().map(|n| n.end).collect(),
             busy: nodes.iter().map(|n| n.busy).collect(),
             layer: nodes.iter().map(|n| n.layer).collect(),
+            longest: nodes
+                .iter()
+                .map(|n| (n.longest.0 / child % FACTOR) as u8)
+                .collect(),
         }
     }
 }
@@ -344,8 +426,13 @@ fn summarise(items: &impl Intervals, first: usize, last: usize) -> (Node, Shares
     let mut shares = Shares::new();
     let mut busy = 0;
     let mut end = i64::MIN;
+    let mut longest = (first, i64::MIN);
     for i in first..last {
         let r = items.range(i);
+        let length = items.length(i);
+        if length > longest.1 {
+            longest = (i, length);
+        }
         busy += r.len();
         end = end.max(r.end);
         add_share(&mut shares, items.layer(i), r.len());
@@ -355,6 +442,7 @@ fn summarise(items: &impl Intervals, first: usize, last: usize) -> (Node, Shares
         end,
         busy,
         layer: dominant(&shares),
+        longest,
     };
     (node, shares)
 }
@@ -368,6 +456,9 @@ fn join(nodes: &[Node], parts: &[Shares]) -> (Node, Shares) {
     for node in &nodes[1..] {
         all.end = all.end.max(node.end);
         all.busy += node.busy;
+        if node.longest.1 > all.longest.1 {
+            all.longest = node.longest;
+        }
     }
     all.layer = dominant(&shares);
     (all, shares)
@@ -423,6 +514,45 @@ mod tests {
 
     proptest! {
         #[test]
+        fn the_longest_of_any_stretch_is_found(
+            steps in proptest::collection::vec((0_i64..5, 0_i64..9, Just(0_u16)), 1..900),
+            first in 0_usize..900, count in 1_usize..900,
+        ) {
+            let items = spans(&steps);
+            let tree = Tree::new(&items);
+            let first = first % items.len();
+            let own = first..(first + count).min(items.len());
+            let expected = own.max_by_key(|&i| (items.range(i).len(), std::cmp::Reverse(i)));
+            prop_assert_eq!(Some(tree.longest(&items, first, count)), expected);
+        }
+
+        #[test]
+        fn the_longest_is_found_without_looking_at_all(n in 2_000_usize..60_000, at in 0.0_f64..1.0) {
+            struct Counted(usize, usize, std::cell::Cell<usize>);
+            impl Intervals for Counted {
+                fn len(&self) -> usize {
+                    self.0
+                }
+                fn range(&self, i: usize) -> TimeRange {
+                    self.2.set(self.2.get() + 1);
+                    let start = 10 * i as i64;
+                    TimeRange::new(start, start + 1 + i64::from(i == self.1))
+                }
+                fn layer(&self, _i: usize) -> LayerId {
+                    LayerId(0)
+                }
+            }
+            let at = (n as f64 * at) as usize;
+            let items = Counted(n, at, std::cell::Cell::new(0));
+            let tree = Tree::new(&items);
+            items.2.set(0);
+            // Outside of the stretch all are equal: the first one.
+            let expected = if (1..n - 1).contains(&at) { at } else { 1 };
+            prop_assert_eq!(tree.longest(&items, 1, n - 2), expected);
+            prop_assert!(items.2.get() <= 120, "{} of {n} looked at", items.2.get());
+        }
+
+        #[test]
         fn walks_cover_everything_exactly(
             steps in proptest::collection::vec((0_i64..50, 0_i64..90, 0_u16..3), 0..600),
             at in 0_i64..30_000, len in 0_i64..40_000, merge in 0_i64..4_000,
@@ -462,7 +592,7 @@ mod tests {
             });
             prop_assert_eq!(bad, Vec::new());
             prop_assert_eq!((got, n), (busy, count));
-            prop_assert!(tree.heap_bytes() <= items.len() * 3 + 100);
+            prop_assert!(tree.heap_bytes() <= items.len() * 3 + 200);
         }
     }
 }

@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 use super::MAX_OPEN_COUNTERS;
 use super::tree::{Node, NodeId, NodeKind, RowTree};
 use crate::model::{Counter, DeviceId, Trace};
+use crate::time::TimeRange;
+use crate::view::lod::{InstantRow, Lod};
+use crate::view::viewport::GUTTER;
 
 /// Adds counters and those instants whose lane does not show.
 pub(super) fn add(trace: &Trace, tree: &mut RowTree) {
@@ -43,10 +46,7 @@ pub(super) fn add(trace: &Trace, tree: &mut RowTree) {
     let lod = tree.lod().clone();
     for (i, row) in (0_u32..).zip(lod.instants()) {
         let shows = row.lane.is_some_and(|l| lod.leaves_of(l).len() > 0);
-        // Profilers mark the end of their record after the last span: out of view for ever.
-        let extent = trace.extent();
-        let first = row.before(trace, 0, extent.start);
-        if shows || row.before(trace, first, extent.end) == 0 {
+        if shows || !has_row(trace, row) {
             continue;
         }
         let (key, title, parent) = match row.lane.map(|l| trace.lane(l)) {
@@ -62,6 +62,37 @@ pub(super) fn add(trace: &Trace, tree: &mut RowTree) {
         };
         tree.push(parent, lane);
     }
+}
+
+/// Instants that show nowhere: before and after everything else, where no view reaches, or on a lane that is left out
+/// because all of its instants are there.
+#[must_use]
+pub fn instants_out_of_view(trace: &Trace, lod: &Lod) -> u64 {
+    let extent = trace.extent();
+    let gutter = (extent.len() as f64 * GUTTER) as i64;
+    let reach = TimeRange {
+        start: extent.start.saturating_sub(gutter),
+        end: extent.end.saturating_add(gutter),
+    };
+    let out = |row: &InstantRow| {
+        let own = row.lane.is_some_and(|l| lod.leaves_of(l).len() > 0);
+        let seen = if has_row(trace, row) || own {
+            reach
+        } else {
+            TimeRange::default()
+        };
+        let first = row.before(trace, 0, seen.start);
+        row.ids.len() - row.before(trace, first, seen.end)
+    };
+    lod.instants().iter().map(|row| out(row) as u64).sum()
+}
+
+/// Whether instants whose lane does not show have one of their own. Profilers mark the end of their record after the
+/// last span: nobody needs a lane for that.
+fn has_row(trace: &Trace, row: &InstantRow) -> bool {
+    let extent = trace.extent();
+    let first = row.before(trace, 0, extent.start);
+    row.before(trace, first, extent.end) > 0
 }
 
 fn node(key: String, kind: NodeKind) -> Node {

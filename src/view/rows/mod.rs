@@ -5,11 +5,13 @@ mod extras;
 mod flatten;
 mod order;
 mod state;
+mod summary;
 mod tree;
 
+pub use extras::instants_out_of_view;
 pub use flatten::{Row, RowKind, Rows};
 pub use state::RowState;
-pub use tree::{Node, NodeId, NodeKind, RowTree};
+pub use tree::{Busy, Node, NodeId, NodeKind, RowTree, Summary};
 
 /// Height of a row of spans, points.
 pub const ROW_HEIGHT: f32 = 18.0;

@@ -287,7 +287,7 @@ impl Builder<'_> {
         let info = self.trace.lane(lane);
         let title = title.unwrap_or_else(|| info.name.clone());
         let source = info.source.0;
-        let key = format!("{source}/{}/{:?}", info.key, info.kind);
+        let key = format!("{source}/{}/{}", info.key, info.kind.key());
         let several = self.lod.leaves_of(lane).len() > 1;
         for leaf in self.lod.leaves_of(lane) {
             let (ending, title, note) = match self.lod.leaf(leaf).part {

@@ -1,10 +1,11 @@
 //! The tree of groups and lanes, in display order. Built once per trace.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, Cancelled, OnProgress, Union};
 use crate::model::{DeviceId, LaneId, ProcessId, Trace};
-use crate::view::lod::{Lod, Part};
+use crate::view::lod::{GroupRow, Lod, Part, Tree};
 
 /// A node: its place in [`RowTree::nodes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -76,14 +77,94 @@ pub struct RowTree {
     roots: Vec<NodeId>,
     /// Node of each leaf.
     of_leaf: Vec<NodeId>,
+    /// Per node: what shows while it is collapsed. Empty until all nodes are there.
+    summaries: Vec<Arc<Summary>>,
     lod: Arc<Lod>,
+}
+
+/// What a collapsed group shows.
+#[derive(Debug, Default)]
+pub struct Summary {
+    /// When its lanes are busy.
+    pub busy: Busy,
+    /// Lanes in it, sub-rows not counted.
+    pub lanes: usize,
+    /// Indices in [`Lod::waits`] of the batch waits in it, outermost first.
+    pub waits: Range<usize>,
+    /// What of them is exposed.
+    pub exposed: Union,
+    /// Levels of detail of `exposed`.
+    pub exposed_tree: Tree,
+}
+
+/// The busy time of a group.
+#[derive(Debug, Default)]
+pub enum Busy {
+    /// It has no lane with spans.
+    #[default]
+    Never,
+    /// That of the first row of a leaf.
+    Leaf(u32),
+    /// That of several rows.
+    Group(GroupRow),
 }
 
 impl RowTree {
     /// Orders lanes into groups.
     #[must_use]
     pub fn new(trace: &Trace, analysis: &Analysis, lod: Arc<Lod>) -> Self {
-        super::order::build(trace, analysis, lod)
+        match Self::new_while(trace, analysis, lod, &|_| true) {
+            Ok(this) => this,
+            Err(Cancelled) => unreachable!("nobody cancels"),
+        }
+    }
+
+    /// The same, as long as `on` says so. It is asked often, from several threads.
+    ///
+    /// # Errors
+    /// When `on` returned `false`.
+    pub fn new_while(
+        trace: &Trace,
+        analysis: &Analysis,
+        lod: Arc<Lod>,
+        on: OnProgress<'_>,
+    ) -> Result<Self, Cancelled> {
+        let mut this = super::order::build(trace, analysis, lod);
+        this.summaries = super::summary::all(trace, analysis, &this, on)?;
+        Ok(this)
+    }
+
+    /// What a group shows while it is collapsed.
+    #[must_use]
+    pub fn summary(&self, node: NodeId) -> &Summary {
+        &self.summaries[node.0 as usize]
+    }
+
+    /// Bytes held by what collapsed groups show.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        let mut sum = 0;
+        for (i, summary) in self.summaries.iter().enumerate() {
+            // Groups around others share with them.
+            if self.summaries[..i].iter().any(|s| Arc::ptr_eq(s, summary)) {
+                continue;
+            }
+            if let Busy::Group(row) = &summary.busy {
+                sum += row.heap_bytes();
+            }
+            sum += summary.exposed.heap_bytes() + summary.exposed_tree.heap_bytes();
+        }
+        sum
+    }
+
+    /// Whether a leaf is in a group.
+    #[must_use]
+    pub fn holds(&self, group: NodeId, leaf: u32) -> bool {
+        let mut at = Some(self.of_leaf(leaf));
+        while let Some(node) = at.filter(|&n| n != group) {
+            at = self.node(node).parent;
+        }
+        at.is_some()
     }
 
     pub(super) fn empty(lod: Arc<Lod>) -> Self {
@@ -91,6 +172,7 @@ impl RowTree {
             nodes: Vec::new(),
             roots: Vec::new(),
             of_leaf: vec![NodeId(u32::MAX); lod.leaves().len()],
+            summaries: Vec::new(),
             lod,
         }
     }

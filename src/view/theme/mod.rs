@@ -217,5 +217,8 @@ impl Theme {
     }
 }
 
+mod contrast;
 #[cfg(test)]
 mod palette;
+
+pub use contrast::{READABLE, contrast};

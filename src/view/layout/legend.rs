@@ -1,0 +1,162 @@
+//! What the colours mean: the entries that a trace needs, for the window and for pictures.
+
+use super::tails;
+use crate::analysis::{Analysis, LayerClass};
+use crate::model::Trace;
+use crate::view::draw::{DrawList, Item, Section, SectionKind};
+use crate::view::geom::{Rect, Size};
+use crate::view::theme::{Swatch, Theme};
+
+/// One entry of the legend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LegendEntry {
+    /// Spans of a role; never [`Swatch::Wait`].
+    Role(Swatch),
+    /// Batch wait while the GPU idles.
+    Exposed,
+    /// Batch wait while the GPU works.
+    Hidden,
+    /// Waits outside of the training loop.
+    OtherWait,
+    /// The file cannot tell what the GPU did.
+    Unrecorded,
+    /// GPU work that a CPU span launched, after its end.
+    Tail,
+}
+
+impl LegendEntry {
+    /// Width and height of [`Self::sample`], points.
+    pub const SIZE: Size = Size {
+        width: 13.0,
+        height: 11.0,
+    };
+
+    /// Its text.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Role(swatch) => swatch.title(),
+            Self::Exposed => Swatch::Wait.title(),
+            Self::Hidden => "hidden wait",
+            Self::OtherWait => "other wait",
+            Self::Unrecorded => "not recorded",
+            Self::Tail => "GPU tail",
+        }
+    }
+
+    /// The same for readers of a picture, who cannot ask.
+    #[must_use]
+    pub fn long_title(self) -> &'static str {
+        match self {
+            Self::Tail => "GPU works on after a CPU span",
+            _ => self.title(),
+        }
+    }
+
+    /// The role that keeps its colour when the entry is clicked.
+    #[must_use]
+    pub fn swatch(self) -> Swatch {
+        match self {
+            Self::Role(swatch) => swatch,
+            Self::Exposed | Self::Hidden | Self::OtherWait | Self::Unrecorded => Swatch::Wait,
+            Self::Tail => Swatch::Cpu,
+        }
+    }
+
+    /// A sample of its look.
+    #[must_use]
+    pub fn sample(self, theme: &Theme) -> DrawList {
+        let size = Self::SIZE;
+        let all = Rect::new(0.0, 0.0, size.width, size.height);
+        let mut items = Vec::new();
+        self.draw(theme, all, &mut items);
+        DrawList {
+            size,
+            sections: vec![Section {
+                kind: SectionKind::Caption,
+                clip: all,
+                items,
+            }],
+            ..DrawList::default()
+        }
+    }
+
+    /// Draws a sample into a rectangle.
+    pub(super) fn draw(self, theme: &Theme, rect: Rect, out: &mut Vec<Item>) {
+        let wait = theme.swatch(Swatch::Wait);
+        let (fill, border) = match self {
+            Self::Role(swatch) => {
+                let fill = theme.swatch(swatch);
+                (fill, (!theme.dark).then(|| theme.outline(fill)))
+            }
+            Self::Exposed => (wait, None),
+            Self::Hidden => (wait.percent(30), Some(wait)),
+            Self::OtherWait => (wait.percent(8).over(theme.lane), Some(wait.percent(60))),
+            Self::Unrecorded => {
+                let fill = theme.unrecorded.percent(45).over(theme.lane);
+                (fill, Some(theme.unrecorded))
+            }
+            Self::Tail => return tails::sample(theme, rect, out),
+        };
+        out.push(Item::Rect { rect, fill });
+        if let Some(color) = border {
+            let width = 1.0;
+            out.push(Item::Outline { rect, color, width });
+        }
+        if self == Self::Exposed {
+            out.push(Item::Hatch {
+                rect,
+                color: theme.hatch(),
+                line: 2.0,
+                pitch: 6.0,
+            });
+        }
+    }
+}
+
+/// The entries that occur in a trace, in order. Looks at all spans: once per trace, not per frame.
+#[must_use]
+pub fn legend_of(trace: &Trace, analysis: &Analysis) -> Vec<LegendEntry> {
+    let layers = analysis.layers();
+    let mut seen = vec![false; layers.infos().len()];
+    let mut other_wait = false;
+    for lane in trace.lane_ids() {
+        let loops = analysis.ranks().iter().any(|r| r.loop_lane == Some(lane));
+        let mut here = vec![false; seen.len()];
+        for id in trace.lane_spans(lane) {
+            here[usize::from(layers.of(id).0)] = true;
+        }
+        for (info, (seen, here)) in layers.infos().iter().zip(seen.iter_mut().zip(here)) {
+            *seen |= here;
+            other_wait |= here && !loops && info.class == LayerClass::Wait;
+        }
+    }
+    let occurs = |swatch: Swatch| {
+        let mut infos = layers.infos().iter().zip(&seen);
+        infos.any(|(info, seen)| *seen && Swatch::of(info.class) == swatch)
+    };
+    let roles = Swatch::ALL.into_iter();
+    let roles = roles.filter(|&s| s != Swatch::Wait && occurs(s));
+    let mut out: Vec<LegendEntry> = roles.map(LegendEntry::Role).collect();
+    let ranks = analysis.ranks();
+    let hidden = |r: &crate::analysis::Rank| {
+        r.wait.measure() > r.wait_exposed.measure() + r.wait_unrecorded.measure()
+    };
+    let extent = trace.extent();
+    let beyond =
+        |g: &crate::analysis::Gpu| g.record.start > extent.start || g.record.end < extent.end;
+    let unrecorded =
+        ranks.iter().any(|r| !r.wait_unrecorded.is_empty()) || analysis.gpus().iter().any(beyond);
+    let more = [
+        (
+            LegendEntry::Exposed,
+            ranks.iter().any(|r| !r.wait_exposed.is_empty()),
+        ),
+        (LegendEntry::Hidden, ranks.iter().any(hidden)),
+        (LegendEntry::OtherWait, other_wait),
+        (LegendEntry::Unrecorded, unrecorded),
+        (LegendEntry::Tail, !analysis.tails().is_empty()),
+    ];
+    out.extend(more.into_iter().filter(|m| m.1).map(|m| m.0));
+    out
+}
