@@ -67,6 +67,11 @@ impl AppState {
             Action::RevealSpan(span) => navigate::reveal_span(self, span),
             Action::ShowWait(wait) => navigate::show_wait(self, wait),
             Action::ZoomToRange(range) => {
+                // What was selected before has nothing to do with this range.
+                if let Some(doc) = &mut self.doc {
+                    doc.span = None;
+                    doc.walk.clear();
+                }
                 self.select_range(Some(range));
                 self.view_range(range, 0.1);
             }
@@ -117,7 +122,14 @@ impl AppState {
             }
             Action::JudgeSelection(on) => doc.judge_selection = on,
             Action::Ask(question) => doc.question = question,
-            Action::Scope(rank) => doc.scope = rank,
+            Action::Scope(rank) => {
+                let current = doc.walk.current();
+                doc.scope = rank;
+                doc.walk = super::walk::Walk::new(&doc.analysis, rank);
+                if let Some(wait) = current {
+                    doc.walk.set(wait);
+                }
+            }
             _ => {}
         }
     }

@@ -293,7 +293,7 @@ impl Document {
             span: None,
             pointer: Pointer::default(),
             search: Search::default(),
-            walk: Walk::new(&analysis),
+            walk: Walk::new(&analysis, None),
             only: None,
             scope: None,
             args,

@@ -77,6 +77,14 @@ pub fn options(doc: &Document, choice: &ExportChoice, span: Span, lanes: Lanes) 
     }
 }
 
+/// The name of the first file.
+#[must_use]
+pub fn first_name(doc: &Document) -> String {
+    let first = doc.paths.first();
+    let name = first.map(|p| p.file_name().unwrap_or(p.as_os_str()));
+    name.map_or(String::new(), |n| n.to_string_lossy().into_owned())
+}
+
 /// The name that the picture's title begins with, as the command line writes it.
 fn title(doc: &Document) -> String {
     let first = doc
@@ -108,7 +116,7 @@ pub fn file_stem(doc: &Document) -> String {
     } else {
         Span::Visible
     };
-    let name = suggested_name(&doc.name, range(doc, shown));
+    let name = suggested_name(&first_name(doc), range(doc, shown));
     name.trim_end_matches(".png").to_owned()
 }
 
@@ -168,7 +176,7 @@ pub fn save(state: &mut AppState, ctx: &Context, file: Option<PathBuf>, replace:
     };
     let source = Source::of(doc);
     let options = options(doc, &dialog.choice, dialog.span, dialog.lanes);
-    let name = suggested_name(&doc.name, range(doc, dialog.span));
+    let name = suggested_name(&first_name(doc), range(doc, dialog.span));
     // A folder that was opened holds files that were read.
     let files = doc.trace.sources().iter().map(|s| s.path.clone());
     let inputs: Vec<PathBuf> = doc.paths.iter().cloned().chain(files).collect();
@@ -197,7 +205,7 @@ pub fn command_line(state: &AppState) -> String {
     };
     let choice = &state.settings.export;
     let shown = range(doc, Span::Visible);
-    let name = suggested_name(&doc.name, shown);
+    let name = suggested_name(&first_name(doc), shown);
     let mut words = vec!["stallscope".to_owned(), "png".to_owned()];
     words.extend(doc.paths.iter().map(|p| quoted(&p.display().to_string())));
     words.extend(["-o".to_owned(), quoted(&name)]);

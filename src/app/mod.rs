@@ -177,14 +177,16 @@ fn details_ui(ui: &mut Ui, state: &mut AppState, actions: &mut action::Actions, 
     // In a low window the timeline keeps more than half, so that what a row points at can be seen.
     let room = ui.available_height();
     let most = (room - 160.0).min(room * 0.6).max(90.0);
-    let panel = Panel::bottom("details")
+    let wanted = state.settings.details_height.min(room * 0.42);
+    // A panel of its own per height of the window: egui keeps what a low window made of it.
+    let panel = Panel::bottom(("details", room.round() as i32))
         .resizable(true)
-        .default_size(state.settings.details_height.min(room * 0.42))
+        .default_size(wanted)
         .size_range(80.0..=most)
         .frame(frame)
         .show(ui, |ui| panels::details_ui(ui, state, actions));
     let height = panel.response.rect.height();
-    if (height - state.settings.details_height).abs() > 0.5 {
+    if (height - wanted).abs() > 0.5 && (height - state.settings.details_height).abs() > 0.5 {
         state.settings.details_height = height;
         state.settings_changed();
     }

@@ -21,13 +21,20 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// The exposed waits of a trace.
+    /// The exposed waits of a trace: of one rank (index in [`Analysis::ranks`]) or of all.
     #[must_use]
-    pub fn new(analysis: &Analysis) -> Self {
+    pub fn new(analysis: &Analysis, rank: Option<usize>) -> Self {
         let all = analysis.waits();
-        let mut waits: Vec<usize> = (0..all.len()).filter(|&i| all[i].exposed > 0).collect();
+        let own = |i: usize| rank.is_none_or(|r| r == i);
+        let mut waits: Vec<usize> = (0..all.len())
+            .filter(|&i| all[i].exposed > 0 && own(all[i].rank))
+            .collect();
         waits.sort_by_key(|&i| (all[i].range.start, i));
-        let with_gpu = || analysis.ranks().iter().filter(|r| r.gpu.is_some());
+        let ranks = || analysis.ranks().iter().enumerate();
+        let with_gpu = || {
+            let shown = ranks().filter(|(i, r)| own(*i) && r.gpu.is_some());
+            shown.map(|(_, r)| r)
+        };
         let ranks = with_gpu().count();
         Self {
             waits,
@@ -35,7 +42,7 @@ impl Walk {
             exposed: with_gpu().map(|r| r.wait_exposed.measure()).sum(),
             extent: analysis.trace().extent().len().saturating_mul(ranks as i64),
             ranks,
-            all_waits: all.len(),
+            all_waits: all.iter().filter(|w| own(w.rank)).count(),
         }
     }
 

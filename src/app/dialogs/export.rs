@@ -90,7 +90,10 @@ pub fn export_ui(
         move || wake.request_repaint(),
     );
     if !dialog.renamed {
-        let name = suggested_name(&doc.name, export_job::range(doc, dialog.span));
+        let name = suggested_name(
+            &export_job::first_name(doc),
+            export_job::range(doc, dialog.span),
+        );
         let folder = folder(state.settings.export_folder.as_deref());
         dialog.file = folder.join(name).display().to_string();
     }
@@ -199,7 +202,7 @@ fn file_ui(ui: &mut Ui, dialog: &mut ExportDialog, actions: &mut Actions) -> boo
         let entered = response.lost_focus() && ui.input(|i| i.key_pressed(egui::Key::Enter));
         let exists = dialog.exists.as_deref() == Some(Path::new(dialog.file.trim()));
         let save = ui.button(if exists { "Replace" } else { "Save" });
-        if !dialog.focused {
+        if !dialog.focused || entered {
             dialog.focused = true;
             save.request_focus();
         }

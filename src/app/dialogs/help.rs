@@ -1,6 +1,6 @@
 //! The help sheet: every command with its keys, and the mouse gestures. Made from the command table.
 
-use egui::{RichText, Ui};
+use egui::{Key, RichText, Ui};
 
 use crate::app::command::{Command, GESTURES, Group};
 use crate::app::state::AppState;
@@ -15,6 +15,7 @@ pub fn help_ui(ui: &mut Ui, state: &AppState) -> bool {
         .auto_shrink([false, true])
         .show(ui, |ui| {
             ui.spacing_mut().interact_size.y = 15.0;
+            scroll_by_keys(ui, height);
             ui.columns(2, |columns| {
                 for group in [Group::File, Group::View, Group::Go, Group::Select] {
                     group_ui(&mut columns[0], group, state.mac);
@@ -29,6 +30,24 @@ pub fn help_ui(ui: &mut Ui, state: &AppState) -> bool {
             });
         });
     false
+}
+
+/// Arrows, Page up and down, Home and End move the sheet.
+fn scroll_by_keys(ui: &Ui, page: f32) {
+    let pressed = |key| ui.input(|i| i.key_pressed(key));
+    let steps = [
+        (Key::ArrowDown, -40.0),
+        (Key::ArrowUp, 40.0),
+        (Key::PageDown, -page),
+        (Key::PageUp, page),
+        (Key::End, -1e5),
+        (Key::Home, 1e5),
+    ];
+    for (key, by) in steps {
+        if pressed(key) {
+            ui.scroll_with_delta(egui::vec2(0.0, by));
+        }
+    }
 }
 
 fn heading(ui: &mut Ui, text: &str) {

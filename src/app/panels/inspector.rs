@@ -157,7 +157,16 @@ fn facts(doc: &Document, span: SpanId) -> Vec<(&'static str, String)> {
     }
     let is_wait = analysis.layers().class_of(span) == LayerClass::Wait;
     if let Some(w) = crate::app::canvas::wait_of(doc, span).filter(|_| is_wait) {
-        out.push(("Wait", hover::parts_text(doc, &analysis.waits()[w])));
+        let wait = &analysis.waits()[w];
+        if analysis.ranks()[wait.rank].gpu.is_none() {
+            out.push(("Exposed", "unknown: no GPU events".to_owned()));
+        } else {
+            out.push(("Exposed", format_ns(wait.exposed)));
+            out.push(("Hidden", format_ns(wait.hidden)));
+            if wait.unrecorded > 0 {
+                out.push(("Not recorded", format_ns(wait.unrecorded)));
+            }
+        }
     }
     let place = doc.tree.lod().place(trace, span);
     let title = place.map(|(leaf, _)| doc.tree.node(doc.tree.of_leaf(leaf)).title.clone());

@@ -218,7 +218,8 @@ fn tab_bar_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
         return;
     };
     ui.add_space(4.0);
-    let wide = ui.available_width() >= 900.0;
+    let width = ui.available_width();
+    let wide = width >= 900.0;
     ui.horizontal(|ui| {
         ui.spacing_mut().item_spacing.x = 2.0;
         ui.add_space(6.0);
@@ -235,7 +236,10 @@ fn tab_bar_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
         }
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             ui.add_space(10.0);
-            if doc.tab != Tab::Verdict && doc.tab != Tab::WhatIf {
+            // Where there is no room, Ctrl+C does it.
+            let several = doc.analysis.ranks().len() > 1;
+            let room = wide || !several || width >= 720.0;
+            if doc.tab != Tab::Verdict && doc.tab != Tab::WhatIf && room {
                 let text = if wide { "Copy as TSV" } else { "Copy" };
                 let copy = ui.button(text).accessible_name("Copy as TSV");
                 if copy.on_hover_text("Copies the table (Ctrl+C)").clicked() {
@@ -316,11 +320,15 @@ fn scope_ui(ui: &mut Ui, doc: &Document, actions: &mut Actions) {
         Some(r) => format!("rank {}", ranks[r].rank),
         None => "all ranks".to_owned(),
     };
-    let combo = egui::ComboBox::from_id_salt("scope").selected_text(text(doc.scope));
+    let combo = egui::ComboBox::from_id_salt("scope")
+        .selected_text(text(doc.scope))
+        .width(64.0)
+        .height(320.0);
     let response = combo.show_ui(ui, |ui| {
         for rank in std::iter::once(None).chain((0..ranks.len()).map(Some)) {
             if ui.selectable_label(doc.scope == rank, text(rank)).clicked() {
                 actions.push(Action::Scope(rank));
+                ui.close();
             }
         }
     });

@@ -201,10 +201,18 @@ fn headline(s: &Selection) -> Vec<(String, bool)> {
             false,
         ));
     }
+    if !several.is_empty() {
+        out.push((several.trim().to_owned(), false));
+    }
     // Said only where it adds something: a wait that is exposed as a whole is in the first figure.
     if s.wait.hidden > 0 || s.wait.not_recorded > 0 || s.gpus.len() > 1 {
         let mut all = format!(
-            "Loop waited {}: {} exposed, {} hidden",
+            "{} {}: {} exposed, {} hidden",
+            if s.gpus.len() > 1 {
+                "Loops waited, summed,"
+            } else {
+                "Loop waited"
+            },
             format_ns(s.wait.total),
             format_ns(s.wait.exposed),
             format_ns(s.wait.hidden)
@@ -217,10 +225,6 @@ fn headline(s: &Selection) -> Vec<(String, bool)> {
         }
         out.push((all, false));
     }
-    if !several.is_empty() {
-        out.push((several.trim().to_owned(), false));
-    }
-
     out
 }
 

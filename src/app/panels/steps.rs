@@ -69,7 +69,10 @@ pub fn steps_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
         return;
     }
     let known = doc.analysis.ranks().iter().any(|r| r.gpu.is_some());
-    if let Some(range) = chart_ui(ui, &steps.bars, known, &look) {
+    // In a low panel the rows go before the bars.
+    if ui.available_height() >= CHART + 90.0
+        && let Some(range) = chart_ui(ui, &steps.bars, known, &look)
+    {
         actions.push(Action::ZoomToRange(range));
     }
     caption_ui(ui, state, &steps.summary);

@@ -50,7 +50,7 @@ pub fn syncs_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
     let selected = doc.span;
     let table =
         table(&analysis, &calls.rows).selected(|row| selected == Some(calls.rows[row].span));
-    if let Some(row) = shown_ui(ui, doc, &table, stamp, TableState::descending(3)) {
+    if let Some(row) = shown_ui(ui, doc, &table, stamp, TableState::descending(4)) {
         actions.push(Action::RevealSpan(calls.rows[row].span));
     }
 }
@@ -147,6 +147,7 @@ pub fn queued_by(analysis: &Analysis, row: &SyncFigures) -> String {
 fn table<'a>(analysis: &'a Analysis, rows: &'a [SyncFigures]) -> FnTable<'a> {
     let columns = vec![
         Column::text("Call", 150.0, "The call that waited"),
+        Column::number("Rank", 50.0, "Distributed rank"),
         Column::number("Start", 110.0, "When"),
         Column::text("In phase", 80.0, "What the loop was doing"),
         Column::number(
@@ -154,7 +155,7 @@ fn table<'a>(analysis: &'a Analysis, rows: &'a [SyncFigures]) -> FnTable<'a> {
             105.0,
             "GPU time of the work that it waited for, during the call",
         ),
-        Column::number("Call", 105.0, "Length of the call"),
+        Column::number("Length", 105.0, "Length of the call"),
         Column::number(
             "Bubble",
             105.0,
@@ -180,16 +181,18 @@ fn table<'a>(analysis: &'a Analysis, rows: &'a [SyncFigures]) -> FnTable<'a> {
     FnTable::new(columns, rows.len(), move |row, column| {
         let r = &rows[row];
         let spans = analysis.trace().spans();
+        let trace = analysis.trace();
         match column {
-            0 => Cell::text(analysis.trace().span_name(r.span)),
-            1 => Cell::Ns(spans.start(r.span)),
-            2 => Cell::text(phase(analysis, r.in_phase)),
-            3 => Cell::Ns(r.absorbed),
-            4 => Cell::Ns(spans.dur(r.span)),
-            5 => Cell::ns(r.bubble),
-            6 => Cell::ns(r.tail),
-            7 => Cell::Count(r.waited_ops),
-            8 => Cell::text(by_phase(analysis, r)),
+            0 => Cell::text(trace.span_name(r.span)),
+            1 => Cell::Count(u64::from(trace.lane(spans.lane(r.span)).rank)),
+            2 => Cell::Ns(spans.start(r.span)),
+            3 => Cell::text(phase(analysis, r.in_phase)),
+            4 => Cell::Ns(r.absorbed),
+            5 => Cell::Ns(spans.dur(r.span)),
+            6 => Cell::ns(r.bubble),
+            7 => Cell::ns(r.tail),
+            8 => Cell::Count(r.waited_ops),
+            9 => Cell::text(by_phase(analysis, r)),
             _ if r.known_scope => Cell::text("recorded"),
             _ => Cell::text("guessed"),
         }

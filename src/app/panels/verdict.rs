@@ -69,7 +69,11 @@ fn judged_ui(ui: &mut Ui, doc: &Document, verdict: &Verdict, look: &Look, action
     ui.horizontal_wrapped(|ui| {
         let ranks = doc.analysis.ranks();
         let rank = if ranks.len() > 1 {
-            format!("Rank {}", ranks[verdict.rank].rank)
+            let number = ranks[verdict.rank].rank;
+            match doc.scope {
+                Some(_) => format!("Rank {number}"),
+                None => format!("Rank {number}, the most severe of {}", ranks.len()),
+            }
         } else {
             String::new()
         };

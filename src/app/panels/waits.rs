@@ -89,10 +89,8 @@ fn summary(doc: &Document, analysis: &Analysis, rows: &[Row]) -> String {
     );
     if doc.walk.is_empty() {
         format!("{all} {}", doc.walk.why_none())
-    } else if doc.scope.is_none() {
-        format!("{all} {}", doc.walk.share_text())
     } else {
-        all
+        format!("{all} {}", doc.walk.share_text())
     }
 }
 

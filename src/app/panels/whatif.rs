@@ -4,7 +4,7 @@ use egui::{Grid, RichText, Slider, Ui, vec2};
 use egui_plot::{AxisHints, Bar, BarChart, Plot};
 
 use super::{Scope, busy_ui, empty_ui, waker};
-use crate::analysis::{Rates, WhatIf, counted};
+use crate::analysis::{Basis, Rates, WhatIf, counted};
 use crate::app::action::{Action, Actions};
 use crate::app::document::Document;
 use crate::app::jobs::Latest;
@@ -24,6 +24,8 @@ const MAX_CORES: u32 = 128;
 
 const NONE: &str = "Nothing to compute with: this needs steps and loading spans (with 0 workers \
     the loop's waits are enough). torch.profiler records only the main process: open the DFTracer files of the same run beside it, or use nsys.";
+const NONE_HERE: &str = "Nothing to compute with in the selected range: no whole step with loading lies in it. Press Esc to \
+    ask about the whole trace.";
 const LIMITS: &str = "Limits of the model: loading grows with the number of workers (CPU contention); near the point where \
     loading keeps up, variance alone makes waits; one slow sample blocks the batches behind it; prefetch, storage and \
     memory limits are not modelled.";
@@ -67,7 +69,8 @@ pub fn whatif_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
         return;
     };
     let Some(rates) = &*rates else {
-        empty_ui(ui, state, NONE);
+        let why = if scope.selected { NONE_HERE } else { NONE };
+        empty_ui(ui, state, why);
         return;
     };
     let question = doc.question;
@@ -83,7 +86,8 @@ pub fn whatif_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
                 });
                 ui.add_space(20.0);
                 ui.vertical(|ui| {
-                    chart_ui(ui, rates, question, &look);
+                    let known = doc.analysis.ranks()[rank].gpu.is_some();
+                    chart_ui(ui, rates, question, known, &look);
                     notes_ui(ui, doc, rates, &look);
                 });
             });
@@ -101,7 +105,7 @@ fn question_ui(ui: &mut Ui, rates: &Rates, question: Question, actions: &mut Act
         .show(ui, |ui| {
             let label = ui.label("Workers").id;
             let slider = Slider::new(&mut workers, 0..=MAX_WORKERS);
-            if ui.add(slider).labelled_by(label).changed() {
+            if slider_ui(ui, slider, label).changed() {
                 asked.workers = Some(workers);
             }
             ui.end_row();
@@ -117,7 +121,7 @@ fn question_ui(ui: &mut Ui, rates: &Rates, question: Question, actions: &mut Act
                     format!("{n}")
                 }
             });
-            if ui.add(slider).labelled_by(label).changed() {
+            if slider_ui(ui, slider, label).changed() {
                 asked.cores = (cores < MAX_CORES).then_some(cores);
             }
             ui.end_row();
@@ -125,7 +129,7 @@ fn question_ui(ui: &mut Ui, rates: &Rates, question: Question, actions: &mut Act
             let slider = Slider::new(&mut cached, 0.0..=100.0)
                 .suffix(" %")
                 .fixed_decimals(0);
-            if ui.add(slider).labelled_by(label).changed() {
+            if slider_ui(ui, slider, label).changed() {
                 asked.cached = cached / 100.0;
             }
             ui.end_row();
@@ -133,6 +137,15 @@ fn question_ui(ui: &mut Ui, rates: &Rates, question: Question, actions: &mut Act
     if asked != question {
         actions.push(Action::Ask(asked));
     }
+}
+
+/// A slider whose focus can be seen.
+fn slider_ui(ui: &mut Ui, slider: Slider<'_>, label: egui::Id) -> egui::Response {
+    let response = ui.add(slider).labelled_by(label);
+    if response.has_focus() {
+        crate::app::table::ring(ui, response.rect.expand(2.0));
+    }
+    response
 }
 
 /// A length that the model gives, ns.
@@ -203,11 +216,15 @@ fn change(a: f64, b: f64) -> String {
 }
 
 /// Step time by number of workers.
-fn chart_ui(ui: &mut Ui, rates: &Rates, question: Question, look: &Look) {
+fn chart_ui(ui: &mut Ui, rates: &Rates, question: Question, known: bool, look: &Look) {
     let asked = question.workers.unwrap_or(rates.workers);
     let most = (asked.max(rates.workers) * 2).clamp(8, MAX_WORKERS);
     let compute = color(look.theme.swatch(Swatch::GpuCompute));
-    let wait = color(look.theme.swatch(Swatch::Wait));
+    // Orange is for waits of which it is known that they are exposed.
+    let wait = match known {
+        true => color(look.theme.swatch(Swatch::Wait)),
+        false => color(look.theme.unrecorded),
+    };
     let answers: Vec<WhatIf> = (0..=most)
         .map(|n| rates.what_if(n, question.cores, question.cached))
         .collect();
@@ -290,6 +307,15 @@ fn notes_ui(ui: &mut Ui, doc: &Document, rates: &Rates, look: &Look) {
         lines.push(format!(
             "The model misses the measured step by {off:+.1} %: take its answers as rough."
         ));
+    }
+    match rates.pace.basis {
+        Basis::Median => {}
+        Basis::Drained => lines.push(
+            "The loop does not wait for the GPU in each step: figures are means, from the end of the GPU work launched before \
+             the steps to the end of their own."
+                .to_owned(),
+        ),
+        Basis::CpuMean => lines.push("The steps are uneven: figures are means.".to_owned()),
     }
     if rates.load_from_waits {
         lines.push("The loop loads by itself: its waits stand in for the loading.".to_owned());

@@ -247,8 +247,10 @@ pub(super) fn label(
     let t = texts(room)?;
     let width = t.chars().count() as f32 * MONO_ADVANCE + 2.0 * PADDING;
     let plate = Rect::new(x0 + 2.0, bar.y0 + 1.0, x0 + 2.0 + width, bar.y1 - 1.0);
-    // The plate has the colour of what most of the wait is.
-    let mostly = parts.exposed.measure_in(shown) * 2 >= shown.len();
+    // The plate has the colour of what most of it lies on.
+    let time = |x: f32| ctx.input.viewport.time_from_x(x - ctx.x0);
+    let beneath = TimeRange::new(time(plate.x0), time(plate.x1)).clip(shown);
+    let mostly = parts.exposed.measure_in(beneath) * 2 >= beneath.len();
     let (fill, color): (Rgba, Rgba) = if mostly {
         let full = theme.swatch(Swatch::Wait);
         (
