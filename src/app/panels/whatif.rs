@@ -1,7 +1,7 @@
 //! The What-if tab: step time with other workers, cores or cached data, from measured costs.
 
 use egui::{Grid, RichText, Slider, Ui, vec2};
-use egui_plot::{AxisHints, Bar, BarChart, Plot};
+use egui_plot::{AxisHints, Bar, BarChart, Plot, PlotPoint, Text};
 
 use super::{Scope, busy_ui, empty_ui, waker};
 use crate::analysis::{Basis, Rates, WhatIf, counted};
@@ -272,7 +272,6 @@ fn chart_ui(ui: &mut Ui, rates: &Rates, question: Question, known: bool, look: &
                 .label("workers")
                 .label_spacing(8.0..=14.0)
                 .formatter(|mark, _| match mark.value {
-                    x if (x - MEASURED_AT).abs() < 0.5 => "measured".to_owned(),
                     x if x < 0.0 => String::new(),
                     x => format!("{x:.0}"),
                 }),
@@ -285,6 +284,9 @@ fn chart_ui(ui: &mut Ui, rates: &Rates, question: Question, known: bool, look: &
         .show(ui, |plot| {
             plot.bar_chart(first);
             plot.bar_chart(second);
+            let top = PlotPoint::new(MEASURED_AT, rates.pace.step / 1e6);
+            let name = RichText::new("measured").small().color(look.weak);
+            plot.text(Text::new("measured", top, name).anchor(egui::Align2::CENTER_BOTTOM));
         });
     plot.response.widget_info(|| {
         let text = "Step time by number of workers";
