@@ -8,9 +8,9 @@ mod tiny;
 use std::sync::Arc;
 
 use stallscope::analysis::{Analysis, Options, Rules};
-use stallscope::import::Loaded;
+use stallscope::import::{Loaded, Place};
 
-use help::{lane, load, scratch, warnings};
+use help::{find, lane, load, noted, scratch, warnings};
 use tiny::Tiny;
 
 const MS: i64 = 1_000_000;
@@ -89,4 +89,78 @@ fn operations_of_unknown_processes_are_no_rank_of_their_own() {
     assert_eq!(lane(trace, "G?.0.1.7").rank, 0);
     assert_eq!(lane(trace, "G?.1.1.7").rank, 1);
     assert_eq!(trace.launches().len(), 2, "of the copies");
+}
+
+#[test]
+fn tables_that_cannot_be_read_by_row_number_are_named() {
+    let odd = [
+        (
+            "view",
+            "ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME TO kernels;
+             CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS SELECT * FROM kernels;",
+            "it is a view, not a table",
+        ),
+        (
+            "without_rowid",
+            "DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL;
+             CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER PRIMARY KEY, end INTEGER) WITHOUT ROWID;
+             INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1, 2);",
+            "its rows have no numbers",
+        ),
+    ];
+    for (name, sql, why) in odd {
+        let loaded = changed(name, |t| t.sql(sql));
+        assert_eq!(warnings(&loaded), ["table_unreadable", "no_kernels"]);
+        let text: Vec<String> = loaded.report.warnings().map(ToString::to_string).collect();
+        let expected = format!(
+            "skipped: A table could not be read and was left out (CUPTI_ACTIVITY_KIND_KERNEL: {why})."
+        );
+        assert_eq!(text[0], expected);
+        assert!(text[1].contains("could not be read"), "{}", text[1]);
+        // The copy is there.
+        assert_eq!(loaded.trace.launches().len(), 1);
+    }
+}
+
+#[test]
+fn names_of_tables_and_columns_are_matched_without_regard_to_case() {
+    let loaded = changed("small_letters", |t| {
+        t.sql(
+            "ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME TO k;
+             ALTER TABLE k RENAME TO cupti_activity_kind_kernel;
+             ALTER TABLE cupti_activity_kind_kernel RENAME COLUMN correlationId TO CORRELATIONID;
+             ALTER TABLE StringIds RENAME TO s;
+             ALTER TABLE s RENAME TO STRINGIDS;",
+        );
+    });
+    assert_eq!(warnings(&loaded), Vec::<&str>::new());
+    assert_eq!(loaded.trace.launches().len(), 6);
+    find(&loaded.trace, "K1");
+}
+
+#[test]
+fn the_place_of_damage_is_a_row_or_none() {
+    let path = scratch("damaged_root").join("report.sqlite");
+    let t = Tiny::write(&path, "3.24.0");
+    let page: i64 =
+        t.db.query_row(
+            "SELECT rootpage FROM sqlite_master WHERE name='CUPTI_ACTIVITY_KIND_MEMCPY'",
+            [],
+            |row| row.get(0),
+        )
+        .expect("there");
+    let size: i64 =
+        t.db.query_row("PRAGMA page_size", [], |row| row.get(0))
+            .expect("a number");
+    drop(t);
+    let mut bytes = std::fs::read(&path).expect("readable");
+    let from = usize::try_from((page - 1) * size).expect("small");
+    bytes[from..from + 16].fill(0xff);
+    std::fs::write(&path, bytes).expect("writable");
+    let loaded = load(&path).expect("opens");
+    assert!(noted(&loaded, "damaged_table") > 0);
+    let places = loaded.report.notices.iter().flat_map(|n| &n.places);
+    for place in places {
+        assert!(matches!(place, Place::Row(1..)), "{place}");
+    }
 }
