@@ -207,9 +207,9 @@ fn zip_members_are_checked_against_their_checksum() {
             .report
             .notices
             .iter()
-            .find(|n| n.code == "damaged_stream");
+            .find(|n| n.code == "bad_checksum");
         assert_eq!(notice.is_some(), damaged);
-        assert!(notice.is_none_or(|n| n.text.contains("do not match the checksum")));
+        assert!(notice.is_none_or(|n| n.text.contains("does not match its checksum")));
     }
 }
 

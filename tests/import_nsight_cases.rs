@@ -477,6 +477,12 @@ fn processes_are_assumed_only_where_there_is_one() {
         "the copy says its process"
     );
     assert_eq!(lane(&loaded.trace, "G?.0.1.7").spans.len(), 4);
+    assert_eq!(warnings(&loaded), ["unknown_process"]);
+    assert_eq!(noted(&loaded, "unknown_process"), 5);
+    // Nobody is made up for them.
+    let trace = &loaded.trace;
+    assert!(trace.processes().iter().all(|p| p.pid != "?"));
+    assert_eq!(lane(trace, "G?.0.1.7").process, None);
 }
 
 #[test]

@@ -531,3 +531,36 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn times_beyond_all_times_are_skipped_with_their_places() {
+    let line = |name: &str, ts: &str, dur: &str| {
+        format!(
+            "{{\"id\":1,\"name\":\"{name}\",\"cat\":\"POSIX\",\"pid\":7,\"tid\":7,\"ts\":{ts},\"dur\":{dur},\"ph\":1,\
+             \"args\":{{\"hhash\":\"a\"}}}}\n"
+        )
+    };
+    let counter = "{\"id\":2,\"name\":\"cpu\",\"cat\":\"sys\",\"pid\":7,\"tid\":7,\"ts\":9000000000000000,\"ph\":2,\
+                   \"args\":{\"user\":1.5}}\n";
+    let first = line("read", "1795965000000000", "5");
+    let far = line("late", "9000000000000000", "5");
+    let early = line("early", "-9000000000000000", "5");
+    let long = line("long", "1795965000000010", "9000000000000000");
+    let last = line("write", "1795965000000020", "5");
+    let loaded = one("far", &format!("{first}{far}{early}{long}{counter}{last}"));
+    let expected = [("read", 0, 5_000), ("write", 20_000, 5_000)];
+    assert_eq!(spans(&loaded.trace), expected);
+    assert_eq!(codes(&loaded.report), ["far_time"]);
+    let notice = loaded.report.warnings().next().expect("one");
+    let args =
+        |at: usize, text: &str| Place::Byte((at + text.find("{\"hhash").expect("there")) as u64);
+    let places = [
+        args(first.len(), &far),
+        args(first.len() + far.len(), &early),
+        args(first.len() + far.len() + early.len(), &long),
+    ];
+    assert_eq!(
+        (notice.count, notice.places.as_slice()),
+        (4, places.as_slice())
+    );
+}

@@ -128,8 +128,8 @@ fn engine_spans(core: &Core, lane: LaneId) -> u64 {
         .count() as u64
 }
 
-/// The GPU that a rank launches most operations on; of equals the lowest number. A single rank without links has the
-/// lowest-numbered one.
+/// The GPU that a rank launches most operations on; of equals the lowest number. A rank without links has the one on
+/// which its own streams ran most operations, and a single rank without either the lowest-numbered one.
 pub(super) fn primary_gpu(core: &Core, rank: u32, ranks: usize) -> Option<usize> {
     let mut counts = vec![0_usize; core.devices.len()];
     for track in &core.launches.tracks {
@@ -137,12 +137,30 @@ pub(super) fn primary_gpu(core: &Core, rank: u32, ranks: usize) -> Option<usize>
             counts[track.gpu] += track.links.len();
         }
     }
-    let best = (0..counts.len()).rev().max_by_key(|&g| counts[g]);
-    match best {
-        Some(g) if counts[g] > 0 => Some(g),
-        Some(_) if ranks == 1 => Some(0),
-        _ => None,
+    let most = |counts: &[usize]| {
+        let best = (0..counts.len()).rev().max_by_key(|&g| counts[g]);
+        best.filter(|&g| counts[g] > 0)
+    };
+    most(&counts)
+        .or_else(|| most(&own_operations(core, rank)))
+        .or_else(|| (ranks == 1 && !counts.is_empty()).then_some(0))
+}
+
+/// Operations per GPU on streams of which the file knows that they are the rank's.
+fn own_operations(core: &Core, rank: u32) -> Vec<usize> {
+    let trace = &core.trace;
+    let mut counts = vec![0; core.devices.len()];
+    for id in trace.lane_ids() {
+        let lane = trace.lane(id);
+        let known = lane.process.is_some() || trace.source(lane.source).rank.is_some();
+        if let Some(gpu) = core.lane_gpu[id.index()]
+            && lane.rank == rank
+            && known
+        {
+            counts[gpu] += lane.spans.len();
+        }
     }
+    counts
 }
 
 /// A rank without its steps.

@@ -11,9 +11,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use flate2::Crc;
 use flate2::bufread::{DeflateDecoder, MultiGzDecoder};
 
+use super::damage::{CHECKSUM, Fault};
 use super::error::{ErrorKind, LoadError};
 use super::input::Input;
 use super::progress::Progress;
+use super::report::NoticeKind;
 use super::sniff::{Content, HEAD, Head};
 use super::traps::Trap;
 use crate::model::ArgsOrigin;
@@ -72,8 +74,65 @@ pub(super) struct Listing {
     pub unreadable: Vec<(String, String)>,
     /// True when there were more than 5,000.
     pub too_many: bool,
-    /// Why the listing ended early.
-    pub damage: Option<String>,
+    /// What is wrong with the archive.
+    pub damage: Option<Broken>,
+}
+
+/// What is wrong with a tar archive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Broken {
+    /// Its bytes.
+    Bytes(Fault),
+    /// The header of a member.
+    Header,
+}
+
+impl Broken {
+    /// Errors of the tar reader carry bytes of the file in their texts; they are not to be shown.
+    fn of(error: &io::Error, offset: u64) -> Self {
+        match Fault::of(error, offset) {
+            Fault::Unreadable if error.kind() == io::ErrorKind::Other => Self::Header,
+            fault => Self::Bytes(fault),
+        }
+    }
+
+    /// True where members may be missing.
+    pub fn is_cut(self) -> bool {
+        !matches!(self, Self::Bytes(Fault::Checksum | Fault::Trailing))
+    }
+
+    /// `it ends early`, …
+    pub fn phrase(self) -> &'static str {
+        match self {
+            Self::Bytes(fault) => fault.phrase(),
+            Self::Header => "the header of a member is broken",
+        }
+    }
+
+    /// Kind, machine name and text of the notice.
+    pub fn notice(self) -> (NoticeKind, &'static str, String) {
+        match self {
+            Self::Bytes(Fault::Checksum) => (
+                NoticeKind::Damaged,
+                "bad_checksum",
+                "The archive does not match its gzip checksum: some of what is in it may be wrong."
+                    .to_owned(),
+            ),
+            Self::Bytes(Fault::Trailing) => (
+                NoticeKind::Skipped,
+                "trailing_data",
+                "Something that is no gzip data follows the archive; it was not read.".to_owned(),
+            ),
+            broken => (
+                NoticeKind::Damaged,
+                "archive_damaged",
+                format!(
+                    "The archive is damaged ({}): what lies before that is read.",
+                    broken.phrase()
+                ),
+            ),
+        }
+    }
 }
 
 impl Archive {
@@ -118,45 +177,63 @@ impl Archive {
         match &self.form {
             Form::Zip => self.list_zip(file, progress),
             Form::Tar => {
+                let bytes = file.metadata().map_err(|e| LoadError::io(&self.path, &e))?;
                 let mut archive = tar::Archive::new(file);
                 let entries = archive.entries_with_seek();
-                Ok(list_tar(entries, progress))
+                let mut listing = list_tar(entries, progress);
+                listing.limit_sizes(bytes.len());
+                Ok(listing)
             }
             Form::TarGz(_) => {
                 let inflated = MultiGzDecoder::new(BufReader::with_capacity(BUFFER, file));
                 let mut archive = tar::Archive::new(Watched {
                     inner: inflated,
                     progress,
+                    passed: 0,
                 });
-                Ok(list_tar(archive.entries(), progress))
+                let mut listing = list_tar(archive.entries(), progress);
+                let mut rest = archive.into_inner();
+                if listing.damage.is_none() && !listing.too_many {
+                    // What follows the last member belongs to the checksum.
+                    let end = io::copy(&mut rest, &mut io::sink());
+                    listing.damage = end.err().map(|e| Broken::of(&e, rest.passed));
+                }
+                if listing.damage.is_some_and(Broken::is_cut) {
+                    listing.limit_sizes(rest.passed);
+                }
+                Ok(listing)
             }
         }
     }
 
     fn list_zip(&self, file: File, progress: &Progress) -> Result<Listing, LoadError> {
-        let broken = |e: &dyn std::fmt::Display| {
+        let bytes = file.metadata().map_err(|e| LoadError::io(&self.path, &e))?;
+        let mut zip = zip::ZipArchive::new(file).map_err(|e| {
             LoadError::new(
                 ErrorKind::Corrupt,
                 &self.path,
-                format!("The zip archive cannot be read: {e}."),
+                format!("The zip archive cannot be read: {}.", zip_cause(&e)),
                 "Copy it again, or unpack it with another program and open the folder.",
             )
-        };
-        let mut zip = zip::ZipArchive::new(file).map_err(|e| broken(&e))?;
+        })?;
         let mut listing = Listing {
             too_many: zip.len() > MEMBERS,
             ..Listing::default()
         };
         for i in 0..zip.len().min(MEMBERS) {
             progress.check(&self.path)?;
+            let named = zip.name_for_index(i).map(str::to_owned);
             let (name, found) = match zip.by_index_raw(i) {
                 Ok(entry) if entry.is_dir() => continue,
                 Ok(entry) => (entry.name().to_owned(), zip_member(&entry)),
-                Err(e) => (format!("member {i}"), Err(e.to_string())),
+                Err(e) => {
+                    let name = named.unwrap_or_else(|| format!("member {}", i + 1));
+                    (name, Err(zip_cause(&e)))
+                }
             };
             let member = found.and_then(|member| {
                 let reader = self.reader(&member).map_err(|e| e.to_string())?;
-                let head = Head::of_reader(reader).map_err(|e| e.to_string())?;
+                let head = Head::of_reader(reader, progress).map_err(|e| e.to_string())?;
                 Ok(member.with_head(&head))
             });
             match member {
@@ -164,6 +241,7 @@ impl Archive {
                 Err(why) => listing.unreadable.push((name, why)),
             }
         }
+        listing.limit_sizes(bytes.len());
         Ok(listing)
     }
 
@@ -231,9 +309,10 @@ impl Archive {
 /// # Errors
 /// When the archive or the member is gone.
 pub(super) fn find(path: &Path, name: &str) -> Result<(Arc<Archive>, Member), LoadError> {
-    let head = Head::of_file(path).map_err(|e| LoadError::io(path, &e))?;
+    let progress = Progress::new();
+    let head = Head::of_file(path, &progress).map_err(|e| LoadError::io(path, &e))?;
     let archive = Archive::new(path, &head.content(), head.compressed);
-    let listing = archive.list(&Progress::new())?;
+    let listing = archive.list(&progress)?;
     match listing.members.into_iter().find(|m| m.name == name) {
         Some(member) => Ok((archive, member)),
         None => Err(LoadError::new(
@@ -252,7 +331,10 @@ fn zip_member(entry: &zip::read::ZipFile<'_, File>) -> Result<Member, String> {
     let deflated = match entry.compression() {
         zip::CompressionMethod::Stored => false,
         zip::CompressionMethod::Deflated => true,
-        other => return Err(format!("its compression ({other:?}) is not supported")),
+        other => {
+            let name = compression_name(other);
+            return Err(format!("its compression ({name}) is not supported"));
+        }
     };
     Ok(Member {
         name: entry.name().to_owned(),
@@ -264,6 +346,47 @@ fn zip_member(entry: &zip::read::ZipFile<'_, File>) -> Result<Member, String> {
         deflated,
         crc: Some(entry.crc32()),
     })
+}
+
+/// What is wrong with a zip archive, for the user.
+fn zip_cause(error: &zip::result::ZipError) -> String {
+    use zip::result::ZipError;
+    match error {
+        ZipError::Io(e) if e.kind() != io::ErrorKind::UnexpectedEof => e.to_string(),
+        ZipError::UnsupportedArchive(what) => (*what).to_owned(),
+        ZipError::FileNotFound => "a member is not there".to_owned(),
+        _ => "its directory, which stands at its end, is missing or broken".to_owned(),
+    }
+}
+
+fn compression_name(method: zip::CompressionMethod) -> String {
+    use zip::CompressionMethod as Method;
+    let known = [
+        (Method::DEFLATE64, "Deflate64"),
+        (Method::BZIP2, "bzip2"),
+        (Method::LZMA, "LZMA"),
+        (Method::ZSTD, "zstd"),
+        (Method::XZ, "xz"),
+        (Method::PPMD, "PPMd"),
+    ];
+    let found = known.iter().find(|(m, _)| *m == method);
+    found.map_or_else(
+        || "an unknown one".to_owned(),
+        |(_, name)| (*name).to_owned(),
+    )
+}
+
+impl Listing {
+    /// Members hold no more than lies behind their beginning, whatever their headers state.
+    fn limit_sizes(&mut self, bytes: u64) {
+        for member in &mut self.members {
+            let most = bytes.saturating_sub(member.offset);
+            member.stored = member.stored.min(most);
+            if !member.deflated {
+                member.size = member.size.min(most);
+            }
+        }
+    }
 }
 
 impl Member {
@@ -285,7 +408,7 @@ fn list_tar<'a, R: Read + 'a>(
     let entries = match entries {
         Ok(entries) => entries,
         Err(e) => {
-            listing.damage = Some(e.to_string());
+            listing.damage = Some(Broken::of(&e, 0));
             return listing;
         }
     };
@@ -300,7 +423,7 @@ fn list_tar<'a, R: Read + 'a>(
         let mut entry = match entry {
             Ok(entry) => entry,
             Err(e) => {
-                listing.damage = Some(e.to_string());
+                listing.damage = Some(Broken::of(&e, 1));
                 break;
             }
         };
@@ -316,10 +439,10 @@ fn list_tar<'a, R: Read + 'a>(
         let mut start = Vec::new();
         // Enough for a head even where the member is compressed itself.
         if let Err(e) = entry.by_ref().take(4 * HEAD as u64).read_to_end(&mut start) {
-            listing.damage = Some(e.to_string());
+            listing.damage = Some(Broken::of(&e, 1));
             break;
         }
-        let mut head = match Head::of_reader(start.as_slice()) {
+        let mut head = match Head::of_reader(start.as_slice(), progress) {
             Ok(head) => head,
             Err(e) => {
                 listing.unreadable.push((name, e.to_string()));
@@ -346,6 +469,7 @@ fn list_tar<'a, R: Read + 'a>(
 struct Watched<'a, R> {
     inner: R,
     progress: &'a Progress,
+    passed: u64,
 }
 
 impl<R: Read> Read for Watched<'_, R> {
@@ -353,7 +477,9 @@ impl<R: Read> Read for Watched<'_, R> {
         if self.progress.is_cancelled() {
             return Err(io::Error::other("cancelled"));
         }
-        self.inner.read(buffer)
+        let got = self.inner.read(buffer)?;
+        self.passed += got as u64;
+        Ok(got)
     }
 }
 
@@ -369,10 +495,7 @@ impl<R: Read> Read for Checked<R> {
         let got = self.inner.read(buffer)?;
         self.crc.update(&buffer[..got]);
         if got == 0 && !buffer.is_empty() && self.crc.sum() != self.expected {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "its bytes do not match the checksum in the archive",
-            ));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, CHECKSUM));
         }
         Ok(got)
     }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::container::{Archive, Member};
+use super::damage::Damage;
 use super::error::{ErrorKind, LoadError};
 use super::folder;
 use super::input::Input;
@@ -214,24 +215,29 @@ fn look_at_file(
     bytes: u64,
     progress: &Progress,
 ) -> Result<(), LoadError> {
-    let head = match Head::of_file(path) {
+    let head = match Head::of_file(path, progress) {
         Ok(head) => head,
         Err(e) => {
             looked.refuse(LoadError::io(path, &e));
             return Ok(());
         }
     };
+    progress.check(path)?;
     let content = of_file(&head);
     match content {
         Content::Trap(trap) => looked.refuse(trap.refuse(path)),
         Content::Tar | Content::Zip => {
             let before = looked.candidates.len();
-            look_into_archive(looked, arg, path, &content, head.compressed, progress)?;
+            let why = look_into_archive(looked, arg, path, &content, head.compressed, progress)?;
             if looked.candidates.len() == before && looked.refusals.is_empty() {
+                let cause = match why {
+                    Some(why) => format!("No trace in this archive can be read: {why}."),
+                    None => "No trace was found in this archive.".to_owned(),
+                };
                 looked.refuse(LoadError::new(
                     ErrorKind::NothingInside,
                     path,
-                    "No trace was found in this archive.",
+                    cause,
                     "Unpack it and look at what it holds.",
                 ));
             }
@@ -326,7 +332,8 @@ fn look_at_folder_file(
     path: &Path,
     progress: &Progress,
 ) -> Result<(), LoadError> {
-    let read = std::fs::metadata(path).and_then(|m| Ok((m.len(), Head::of_file(path)?)));
+    let read = std::fs::metadata(path).and_then(|m| Ok((m.len(), Head::of_file(path, progress)?)));
+    progress.check(path)?;
     let (bytes, head) = match read {
         Ok(read) => read,
         Err(e) => {
@@ -341,7 +348,15 @@ fn look_at_folder_file(
     };
     let content = of_file(&head);
     match &content {
-        Content::Trap(Trap::Empty | Trap::Blank) if names_a_trace(path) => looked.note(
+        Content::Trap(trap @ (Trap::Blank | Trap::Zeros)) if names_a_trace(path) => {
+            let what = match trap {
+                Trap::Blank => "blanks",
+                _ => "zero bytes",
+            };
+            let text = format!("{} holds nothing but {what}; skipped.", file_name(path));
+            looked.note(NoticeKind::Damaged, "empty_file", path, text);
+        }
+        Content::Trap(Trap::Empty) if names_a_trace(path) => looked.note(
             NoticeKind::Damaged,
             "empty_file",
             path,
@@ -350,6 +365,9 @@ fn look_at_folder_file(
                 file_name(path)
             ),
         ),
+        Content::Trap(Trap::Unknown | Trap::OtherText(_)) if head.damage.is_some() => {
+            note_damaged(looked, path, head.damage.as_ref());
+        }
         Content::Trap(trap) => {
             if trap.is_recording() {
                 let error = trap.refuse(path);
@@ -365,12 +383,31 @@ fn look_at_folder_file(
         Content::Tar | Content::Zip => {
             look_into_archive(looked, arg, path, &content, head.compressed, progress)?;
         }
-        Content::Chrome { sure: false } if !mentions_events(path, progress) => looked.other(path),
+        Content::Chrome { sure: false } => match mentions_events(path, progress) {
+            Ok(true) => {
+                looked
+                    .candidates
+                    .extend(candidate(arg, path, &content, bytes, head.compressed))
+            }
+            Ok(false) => looked.other(path),
+            Err(damage) => note_damaged(looked, path, Some(&damage)),
+        },
         _ => looked
             .candidates
             .extend(candidate(arg, path, &content, bytes, head.compressed)),
     }
     Ok(())
+}
+
+/// A damaged file of a folder in which no trace can be seen, though it may hold one.
+fn note_damaged(looked: &mut Looked, path: &Path, damage: Option<&Damage>) {
+    let Some(damage) = damage else {
+        return;
+    };
+    let error = Trap::Damaged(damage.nothing("event")).refuse(path);
+    let text = format!("{} {}", error.cause, error.remedy);
+    looked.note(NoticeKind::Skipped, "file_refused", path, text);
+    looked.refusals.push(error);
 }
 
 /// Whether an empty file is worth a word: by its name, as there is nothing else to go by.
@@ -382,21 +419,27 @@ fn names_a_trace(path: &Path) -> bool {
 }
 
 /// Whether `"traceEvents"` stands anywhere in a JSON file that lies in an opened folder.
-fn mentions_events(path: &Path, progress: &Progress) -> bool {
+///
+/// # Errors
+/// Where it could not be seen before the file is damaged.
+fn mentions_events(path: &Path, progress: &Progress) -> Result<bool, Damage> {
     const KEY: &[u8] = b"\"traceEvents\"";
     let Ok(input) = Input::open(path) else {
-        return false;
+        return Ok(false);
     };
+    let compressed = input.compressed;
     let mut reader = input.into_reader();
-    let mut buffer = vec![0_u8; 1 << 20];
-    let mut kept = 0;
+    let mut buffer = vec![0_u8; 64 << 10];
+    let (mut kept, mut offset) = (0, 0);
     while !progress.is_cancelled() {
         match reader.read(&mut buffer[kept..]) {
-            Ok(0) | Err(_) => return false,
+            Ok(0) => return Ok(false),
+            Err(e) => return Err(Damage::new(&e, offset, compressed)),
             Ok(got) => {
+                offset += got as u64;
                 let filled = kept + got;
                 if memchr::memmem::find(&buffer[..filled], KEY).is_some() {
-                    return true;
+                    return Ok(true);
                 }
                 // The key may lie across two reads.
                 kept = filled.min(KEY.len() - 1);
@@ -404,9 +447,10 @@ fn mentions_events(path: &Path, progress: &Progress) -> bool {
             }
         }
     }
-    false
+    Ok(false)
 }
 
+/// Looks at the members of an archive. Returns why some of them could not be looked at, if so.
 fn look_into_archive(
     looked: &mut Looked,
     arg: usize,
@@ -414,23 +458,21 @@ fn look_into_archive(
     content: &Content,
     compressed: bool,
     progress: &Progress,
-) -> Result<(), LoadError> {
+) -> Result<Option<String>, LoadError> {
     let archive = Archive::new(path, content, compressed);
     let listing = match archive.list(progress) {
         Ok(listing) => listing,
         Err(e) if e.kind == ErrorKind::Cancelled => return Err(e),
         Err(e) => {
             looked.refuse(e);
-            return Ok(());
+            return Ok(None);
         }
     };
-    if let Some(why) = &listing.damage {
-        looked.note(
-            NoticeKind::Damaged,
-            "archive_damaged",
-            path,
-            format!("The archive ends early or is damaged ({why}); members before that are read."),
-        );
+    let mut why = None;
+    if let Some(damage) = listing.damage {
+        let (kind, code, text) = damage.notice();
+        looked.note(kind, code, path, text);
+        why = damage.is_cut().then(|| damage.phrase().to_owned());
     }
     if listing.too_many {
         looked.note(
@@ -448,10 +490,17 @@ fn look_into_archive(
             format!("{name} cannot be read: {why}."),
         );
     }
+    if let Some((name, reason)) = listing.unreadable.first() {
+        let more = match listing.unreadable.len() - 1 {
+            0 => String::new(),
+            n => format!(" (and {} more)", crate::time::format_count(n as u64)),
+        };
+        why = Some(format!("{name}: {reason}{more}"));
+    }
     for member in listing.members {
         look_at_member(looked, arg, path, &archive, member);
     }
-    Ok(())
+    Ok(why)
 }
 
 fn look_at_member(

@@ -10,6 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use flate2::bufread::MultiGzDecoder;
 
+use super::damage::Damage;
 use super::error::LoadError;
 use super::progress::Progress;
 use crate::model::ArgsOrigin;
@@ -18,7 +19,7 @@ use crate::model::ArgsOrigin;
 /// on small inputs, which have to be cut as well.
 pub(crate) const BLOCK: usize = if cfg!(fuzzing) { 512 } else { 1 << 20 };
 
-/// Buffer in front of the inflater.
+/// Buffer in front of decoders.
 const GZIP_BUFFER: usize = 256 << 10;
 
 /// One input to be parsed.
@@ -34,14 +35,8 @@ pub(crate) struct Input {
     reader: Box<dyn Read + Send>,
 }
 
-/// Why a stream ended before its end.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Damage {
-    /// Bytes (inflated) that could be read before it.
-    pub offset: u64,
-    /// What the reader said.
-    pub text: String,
-}
+/// Bytes that are asked for at once where they are decoded: what a decoder wrote before it fails is lost with it.
+const STEP: usize = 32 << 10;
 
 /// A block of the stream.
 pub(crate) struct Block {
@@ -175,10 +170,14 @@ impl Input {
         progress: &Progress,
     ) {
         let mut offset = 0_u64;
+        let step = match self.args {
+            ArgsOrigin::File => BLOCK,
+            _ => STEP,
+        };
         while !progress.is_cancelled() {
             let mut bytes = from_parser.try_recv().unwrap_or_default();
             bytes.resize(BLOCK, 0);
-            let (got, failure) = read_some(&mut self.reader, &mut bytes);
+            let (got, failure) = read_some(&mut self.reader, &mut bytes, step);
             bytes.truncate(got);
             if !self.compressed {
                 progress.add_done(got as u64);
@@ -189,9 +188,8 @@ impl Input {
                 return;
             }
             if let Some(error) = failure {
-                let text = error.to_string();
                 // The parser may have stopped listening; then nobody needs to know.
-                let _ = to_parser.send(Err(Damage { offset, text }));
+                let _ = to_parser.send(Err(Damage::new(&error, offset, self.compressed)));
                 break;
             }
             if got < BLOCK {
@@ -204,11 +202,13 @@ impl Input {
     }
 }
 
-/// Fills `buffer` as far as the reader goes; returns the bytes read and the error that ended it, if any.
-fn read_some(reader: &mut dyn Read, buffer: &mut [u8]) -> (usize, Option<io::Error>) {
+/// Fills `buffer` as far as the reader goes, `step` bytes at most at once; returns the bytes read and the error that
+/// ended it, if any.
+fn read_some(reader: &mut dyn Read, buffer: &mut [u8], step: usize) -> (usize, Option<io::Error>) {
     let mut got = 0;
     while got < buffer.len() {
-        match reader.read(&mut buffer[got..]) {
+        let end = buffer.len().min(got + step);
+        match reader.read(&mut buffer[got..end]) {
             Ok(0) => break,
             Ok(n) => got += n,
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
@@ -219,7 +219,7 @@ fn read_some(reader: &mut dyn Read, buffer: &mut [u8]) -> (usize, Option<io::Err
 }
 
 fn read_full(reader: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
-    match read_some(reader, buffer) {
+    match read_some(reader, buffer, usize::MAX >> 1) {
         (n, None) => Ok(n),
         (_, Some(e)) => Err(e),
     }

@@ -11,6 +11,7 @@ use crate::model::{Trace, TraceBuilder};
 mod args;
 mod chrome;
 mod container;
+mod damage;
 mod dftracer;
 mod error;
 mod find;

@@ -9,10 +9,15 @@ use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
 
+use super::damage::Damage;
+use super::progress::Progress;
 use super::traps::Trap;
 
 /// Bytes that are looked at.
 pub(super) const HEAD: usize = 64 << 10;
+
+/// Bytes that are looked at where the first record does not end before.
+const LONG_HEAD: usize = 16 << 20;
 
 /// Lines that are looked at, at most.
 const LINES: usize = 200;
@@ -41,14 +46,18 @@ pub(super) enum Content {
 /// The start of a file.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Head {
-    /// The first bytes, inflated.
+    /// The first bytes, inflated; behind blanks where it begins with very many.
     pub bytes: Vec<u8>,
     /// Whether the file is gzip-compressed.
     pub compressed: bool,
     /// Whether that is all.
     pub whole: bool,
-    /// Why reading ended before that.
-    pub damage: Option<String>,
+    /// Why reading ended before that: the error, and how many bytes were read.
+    pub damage: Option<Damage>,
+    /// Blanks that were passed over.
+    skipped: u64,
+    /// Zero bytes were among them.
+    zeros: bool,
 }
 
 impl Head {
@@ -56,46 +65,73 @@ impl Head {
     ///
     /// # Errors
     /// When the file system refuses.
-    pub fn of_file(path: &Path) -> io::Result<Self> {
-        Self::of_reader(File::open(path)?)
+    pub fn of_file(path: &Path, progress: &Progress) -> io::Result<Self> {
+        Self::of_reader(File::open(path)?, progress)
     }
 
     /// Reads the head of a stream, which may be compressed.
     ///
     /// # Errors
     /// When the first read fails.
-    pub fn of_reader(reader: impl Read) -> io::Result<Self> {
+    pub fn of_reader(reader: impl Read, progress: &Progress) -> io::Result<Self> {
         let mut reader = BufReader::with_capacity(16 << 10, reader);
         let start = io::BufRead::fill_buf(&mut reader)?;
         let compressed = start.starts_with(&[0x1f, 0x8b]);
-        let mut bytes = Vec::new();
-        let limit = HEAD as u64 + 1;
-        let result = if compressed {
-            MultiGzDecoder::new(reader)
-                .take(limit)
-                .read_to_end(&mut bytes)
-        } else {
-            reader.take(limit).read_to_end(&mut bytes)
-        };
-        let whole = result.is_ok() && bytes.len() <= HEAD;
-        bytes.truncate(HEAD);
-        Ok(Self {
-            bytes,
+        let mut head = Self {
             compressed,
-            whole,
-            damage: result.err().map(|e| e.to_string()),
-        })
+            ..Self::default()
+        };
+        let result = if compressed {
+            head.fill(&mut MultiGzDecoder::new(reader), progress)
+        } else {
+            head.fill(&mut reader, progress)
+        };
+        if let Err(error) = result {
+            let offset = head.skipped + head.bytes.len() as u64;
+            head.damage = Some(Damage::new(&error, offset, compressed));
+        }
+        Ok(head)
+    }
+
+    /// Reads until something can be told: past leading blanks, and to the end of the first record.
+    fn fill(&mut self, reader: &mut dyn Read, progress: &Progress) -> io::Result<()> {
+        let mut room = HEAD;
+        loop {
+            let want = (room + 1 - self.bytes.len()) as u64;
+            reader.take(want).read_to_end(&mut self.bytes)?;
+            self.whole = self.bytes.len() <= room;
+            if self.whole || progress.is_cancelled() {
+                return Ok(());
+            }
+            let blanks = self.bytes.len() - text_of(&self.bytes).len();
+            if blanks > room / 2 {
+                self.skipped += blanks as u64;
+                self.zeros |= memchr::memchr(0, &self.bytes[..blanks]).is_some();
+                self.bytes.drain(..blanks);
+            } else if room < LONG_HEAD && first_record_is_open(&self.bytes) {
+                room *= 16;
+            } else {
+                self.bytes.truncate(room);
+                return Ok(());
+            }
+        }
     }
 
     /// What the file is.
     #[must_use]
     pub fn content(&self) -> Content {
         let bytes = self.bytes.as_slice();
-        if bytes.is_empty() {
+        if bytes.is_empty() && self.skipped == 0 {
             return Content::Trap(match &self.damage {
-                Some(text) => Trap::BadGzip(text.clone()),
+                Some(damage) => Trap::Damaged(damage.nothing("byte")),
                 None => Trap::Empty,
             });
+        }
+        if self.skipped > 0 {
+            return self.text_content();
+        }
+        if let Some(name) = wide_text(bytes) {
+            return Content::Trap(Trap::Wide(name));
         }
         if is_tar(bytes) {
             return Content::Tar;
@@ -107,10 +143,13 @@ impl Head {
     }
 
     fn text_content(&self) -> Content {
-        let bytes = self.bytes.as_slice();
-        let text = trim_start(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes));
+        let text = text_of(&self.bytes);
         match text.first() {
-            None => Content::Trap(Trap::Blank),
+            None => Content::Trap(match &self.damage {
+                Some(damage) => Trap::Damaged(damage.nothing("text")),
+                None if self.zeros || memchr::memchr(0, &self.bytes).is_some() => Trap::Zeros,
+                None => Trap::Blank,
+            }),
             Some(b'{') => self.object_content(text),
             Some(b'[') => self.array_content(text),
             Some(_) if is_binary(text) => Content::Trap(Trap::Unknown),
@@ -126,6 +165,8 @@ impl Head {
         }
         let next = first.end.map(|end| trim_start(&text[end..]).first());
         let is_line = !matches!(next, None | Some(Some(b',')));
+        // A record that the head cuts off says by its own signs whose it is.
+        let is_line = is_line || (first.end.is_none() && looks_like_dftracer(text));
         if has("ph") && is_line {
             return Content::Pfw;
         }
@@ -170,7 +211,11 @@ impl Head {
         }
         let first = first_object(inside);
         let Some(end) = first.end else {
-            return Content::Chrome { sure: true };
+            return if looks_like_dftracer(inside) {
+                Content::Pfw
+            } else {
+                Content::Chrome { sure: true }
+            };
         };
         let after = trim_start(&inside[end..]);
         let lines = match after.first() {
@@ -231,11 +276,49 @@ fn signature(bytes: &[u8]) -> Option<Content> {
             trap(Trap::Compressed("bzip2", "bunzip2"))
         }
         _ if bytes.starts_with(b"7z\xbc\xaf\x27\x1c") => trap(Trap::Compressed("7-Zip", "7z x")),
-        _ if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) => {
-            trap(Trap::Utf16)
-        }
         _ => None,
     }
+}
+
+/// The encoding of text in units of two or four bytes: by its mark, or by the zeros beside its first letters.
+fn wide_text(bytes: &[u8]) -> Option<&'static str> {
+    const LETTERS: usize = 8;
+    let all = |unit: usize, letter: usize| {
+        let mut units = bytes.chunks_exact(unit).take(LETTERS);
+        let plain = |u: &[u8]| {
+            let is_letter = |b: u8| matches!(b, b'\t' | b'\n' | b'\r' | b' '..=b'~');
+            let zero = |(i, &b): (usize, &u8)| i == letter || b == 0;
+            is_letter(u[letter]) && u.iter().enumerate().all(zero)
+        };
+        units.len() == LETTERS && units.all(plain)
+    };
+    let starts = |mark: &[u8]| bytes.starts_with(mark);
+    if starts(&[0xff, 0xfe, 0, 0]) || starts(&[0, 0, 0xfe, 0xff]) || all(4, 0) || all(4, 3) {
+        Some("UTF-32")
+    } else if starts(&[0xff, 0xfe]) || starts(&[0xfe, 0xff]) || all(2, 0) || all(2, 1) {
+        Some("UTF-16")
+    } else {
+        None
+    }
+}
+
+/// What follows a byte order mark and blanks.
+fn text_of(bytes: &[u8]) -> &[u8] {
+    trim_start(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))
+}
+
+/// True for a head that ends inside the first record of a list or of lines.
+fn first_record_is_open(bytes: &[u8]) -> bool {
+    let text = text_of(bytes);
+    let record = match text.first() {
+        Some(b'[') => trim_start(&text[1..]),
+        _ => text,
+    };
+    if record.first() != Some(&b'{') {
+        return false;
+    }
+    let first = first_object(record);
+    first.end.is_none() && first.keys.contains(&b"ph".as_slice())
 }
 
 /// `2025@5@1@121-…` → `2025.5.1`; older reports (`1.`) do not say which build wrote them.
@@ -315,7 +398,11 @@ fn trim_start(bytes: &[u8]) -> &[u8] {
 fn first_line(text: &[u8]) -> String {
     let end = memchr::memchr(b'\n', text).unwrap_or(text.len());
     let line = String::from_utf8_lossy(&text[..end.min(300)]);
-    line.trim().chars().take(60).collect()
+    let shown = line.trim().chars().take(60);
+    // Whatever is not text must not act on a terminal.
+    shown
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect()
 }
 
 /// The keys of the outermost object and the position behind it, if it ends inside the head.
@@ -414,100 +501,4 @@ impl Lines {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn content(text: &[u8]) -> Content {
-        Head::of_reader(text).expect("memory reads").content()
-    }
-
-    const SURE: Content = Content::Chrome { sure: true };
-
-    #[test]
-    fn json_and_lines_are_told_apart() {
-        let x = r#"{"name":"a","cat":"c","ph":"X","ts":1,"dur":2}"#;
-        assert_eq!(content(format!("[{x},{x}]").as_bytes()), SURE);
-        assert_eq!(content(format!("[\n{x},\n{x}\n]").as_bytes()), SURE);
-        assert_eq!(content(format!("[\n{x}\n{x}\n").as_bytes()), Content::Pfw);
-        assert_eq!(content(format!("{x}\n{x}\n").as_bytes()), Content::Pfw);
-        assert_eq!(content(format!("{x}\n").as_bytes()), Content::Pfw);
-        assert_eq!(
-            content(b"[\n {\"id\":\"0\",\"ph\":\"X\",\"cat\":\"POSIX\"}\n"),
-            Content::Pfw
-        );
-        assert_eq!(content(format!("[{x}]").as_bytes()), SURE);
-        assert_eq!(
-            content(format!("{{\"traceEvents\": [{x}]}}").as_bytes()),
-            SURE
-        );
-        assert_eq!(
-            content(format!("\u{feff} {{\n\"traceEvents\":[\n{x}").as_bytes()),
-            SURE
-        );
-        assert_eq!(
-            content(b"{\"fetch_wait_us\": [1, 2]}"),
-            Content::Chrome { sure: false }
-        );
-        assert_eq!(content(b"[]"), SURE);
-        assert_eq!(content(b"[\n{\"a\":[1,}}]}\n"), SURE);
-        // The first line is cut away or broken.
-        assert_eq!(
-            content(format!("me\":\"a\",\"ph\":\"X\"}}\n{x}\n{x}\n").as_bytes()),
-            Content::Pfw
-        );
-    }
-
-    #[test]
-    fn traps_are_named() {
-        let trap = |text: &[u8]| match content(text) {
-            Content::Trap(t) => t,
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(trap(b""), Trap::Empty);
-        assert_eq!(trap(b"\n \n"), Trap::Blank);
-        assert_eq!(
-            trap(b"NVIDIA Tegra Profiler Report 2025@5@1@121-255136380782v0.\n"),
-            Trap::NsightReport(Some("2025.5.1".to_owned()))
-        );
-        assert_eq!(
-            trap(b"NVIDIA Tegra Profiler Report 1.\n"),
-            Trap::NsightReport(None)
-        );
-        assert_eq!(
-            trap(b"NVIDIA Tegra Profiler Report "),
-            Trap::NsightReport(None)
-        );
-        assert_eq!(
-            trap(b"version https://git-lfs.github.com/spec/v1\n"),
-            Trap::LfsPointer
-        );
-        assert_eq!(trap(b"[[-1, 1, 5, 7]]"), Trap::MemoryTimeline);
-        assert_eq!(trap(b"[1, 2]"), Trap::OtherJson);
-        assert_eq!(
-            trap(b"{\"Type\":79}\n{\"Type\":80}\n"),
-            Trap::NsightJsonLines
-        );
-        assert_eq!(trap(b"{\"a\":79}\n{\"a\":80}\n"), Trap::JsonLines);
-        assert_eq!(trap(b"V1 log] {}\n\t\"ph\": \"B\"\n"), Trap::TextLog);
-        assert_eq!(trap(b"hello\nyou"), Trap::OtherText("hello".to_owned()));
-        assert_eq!(
-            trap(b"\x0a\xe1\x5a\x12\x0e/host:metadata\"\x92\x03\x08\x02\x12"),
-            Trap::XPlane
-        );
-        assert_eq!(trap(&[7, 1, 2, 3, 250, 0, 0, 9]), Trap::Unknown);
-        assert_eq!(
-            trap(&[0x1f, 0x8b, 8, 0, 0]),
-            Trap::BadGzip("unexpected end of file".to_owned())
-        );
-        assert!(matches!(trap(b"PAR1...."), Trap::NsightExport("Parquet")));
-    }
-
-    #[test]
-    fn any_bytes_are_survived() {
-        for len in 0..600 {
-            let bytes: Vec<u8> = (0..len).map(|i: u32| (i * 31 % 251) as u8).collect();
-            let _ = content(&bytes);
-            let _ = content(&[b"[{\"", bytes.as_slice()].concat());
-        }
-    }
-}
+mod tests;

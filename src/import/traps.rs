@@ -13,8 +13,10 @@ pub(super) enum Trap {
     Empty,
     /// Only blanks.
     Blank,
-    /// gzip that cannot be inflated from its very start.
-    BadGzip(String),
+    /// Only blanks and zero bytes.
+    Zeros,
+    /// Data that is damaged before anything of it can be told: what is wrong.
+    Damaged(String),
     /// A native Nsight Systems report, with the version that wrote it.
     NsightReport(Option<String>),
     /// An export of Nsight Systems in another format.
@@ -29,8 +31,8 @@ pub(super) enum Trap {
     NestedArchive,
     /// Another compression: name and command.
     Compressed(&'static str, &'static str),
-    /// Text in UTF-16.
-    Utf16,
+    /// Text in units of several bytes: the name of the encoding.
+    Wide(&'static str),
     /// XPlane protobuf of JAX and TensorFlow.
     XPlane,
     /// JSON of rocprofiler-sdk.
@@ -65,7 +67,7 @@ impl Trap {
     pub fn is_recording(&self) -> bool {
         matches!(
             self,
-            Self::BadGzip(_) | Self::CompressedSqlite | Self::LfsPointer | Self::NestedArchive
+            Self::Damaged(_) | Self::CompressedSqlite | Self::LfsPointer | Self::NestedArchive
         )
     }
 
@@ -89,6 +91,11 @@ impl Trap {
         let (kind, cause, remedy) = self.texts();
         let error = LoadError::new(kind, path, cause, remedy);
         match self.command(path) {
+            Some(command) if self.is_unknown() => {
+                let hint = "If it is an Nsight Systems report, convert it first";
+                let remedy = format!("{hint}: `{command}`. {}", error.remedy);
+                LoadError { remedy, ..error }.with_command(command)
+            }
             Some(command) => {
                 let remedy = format!("{}: `{command}`", error.remedy.trim_end_matches(['.', ':']));
                 LoadError { remedy, ..error }.with_command(command)
@@ -97,19 +104,28 @@ impl Trap {
         }
     }
 
+    fn is_unknown(&self) -> bool {
+        matches!(self, Self::Unknown | Self::OtherText(_))
+    }
+
     fn texts(&self) -> (ErrorKind, String, String) {
         use ErrorKind::{Corrupt, Unknown, Unsupported};
         let unpack = "Unpack it and open the result:";
         match self {
-            Self::BadGzip(text) => (
+            Self::Damaged(cause) => (
                 Corrupt,
-                format!("The compressed data is damaged from its start on: {text}."),
+                cause.clone(),
                 "Copy the file again from where it was written.".to_owned(),
             ),
             Self::NsightReport(Some(version)) => (
                 Unsupported,
                 format!("This is an Nsight Systems report (written by {version})."),
                 "Convert it with nsys of that version or newer:".to_owned(),
+            ),
+            Self::Wide(name) => (
+                Unsupported,
+                format!("This is text in {name}."),
+                "Save it as UTF-8 and open it again.".to_owned(),
             ),
             Self::NsightExport(format) => (
                 Unsupported,
@@ -146,6 +162,11 @@ impl Trap {
                 "Record again; files of other processes of the same run may be complete.",
             ),
             Self::Blank => (Empty, "The file holds nothing but blanks.", "Record again."),
+            Self::Zeros => (
+                Empty,
+                "The file holds nothing but zero bytes: its room was reserved, and nothing was written into it.",
+                "Copy the file again from where it was written, or record again.",
+            ),
             Self::NsightReport(_) => (
                 Unsupported,
                 "This is an Nsight Systems report (written by a version before 2023.4).",
@@ -170,11 +191,6 @@ impl Trap {
                 Unsupported,
                 "This is an archive inside an archive.",
                 "Unpack the outer archive and open the folder.",
-            ),
-            Self::Utf16 => (
-                Unsupported,
-                "This is text in UTF-16.",
-                "Save it as UTF-8 and open it again.",
             ),
             Self::XPlane => (
                 Unsupported,
@@ -223,8 +239,12 @@ impl Trap {
 
     fn command(&self, path: &Path) -> Option<String> {
         let quoted = quote(path);
+        let named_report = path
+            .extension()
+            .is_some_and(|e| e == "nsys-rep" || e == "qdrep");
         match self {
-            Self::NsightReport(_) => Some(format!(
+            _ if self.is_unknown() && !named_report => None,
+            Self::NsightReport(_) | Self::Unknown | Self::OtherText(_) => Some(format!(
                 "nsys export --type sqlite --output {} {quoted}",
                 quote(&path.with_extension("sqlite")),
             )),
@@ -264,6 +284,16 @@ mod tests {
                  newer: `{command}`\n/data/my report.nsys-rep"
             )
         );
+    }
+
+    #[test]
+    fn an_unknown_file_with_the_name_of_a_report_may_be_one() {
+        let error = Trap::Unknown.refuse(Path::new("/data/r.nsys-rep"));
+        let command = "nsys export --type sqlite --output /data/r.sqlite /data/r.nsys-rep";
+        assert_eq!(error.command.as_deref(), Some(command));
+        assert!(error.remedy.contains(command) && error.remedy.ends_with(SUPPORTED));
+        let error = Trap::Unknown.refuse(Path::new("/data/r.bin"));
+        assert_eq!((error.command, error.remedy.as_str()), (None, SUPPORTED));
     }
 
     #[test]

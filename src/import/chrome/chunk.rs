@@ -355,6 +355,10 @@ pub(super) struct Chunk {
     pub spans: Vec<SpanEvent>,
     /// Args of some of them.
     pub extras: Vec<Extra>,
+    /// Offsets of the spans at time 0, in their order.
+    pub zero_spans: Vec<u64>,
+    /// Offsets of the instants at time 0, in their order.
+    pub zero_instants: Vec<u64>,
     /// Begins and ends, in file order.
     pub marks: Vec<MarkEvent>,
     /// Moments.
@@ -400,6 +404,8 @@ impl Chunk {
         self.lanes.recent = [None; 4];
         self.spans.clear();
         self.extras.clear();
+        self.zero_spans.clear();
+        self.zero_instants.clear();
         self.marks.clear();
         self.instants.clear();
         self.flows.clear();

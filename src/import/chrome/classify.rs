@@ -44,8 +44,10 @@ impl<'w> Parser<'w, '_> {
             | b'R' | b'C' | b's' | b't' | b'f' => {}
             _ => return self.chunk.tally.add(Odd::UnknownPhase, offset),
         }
-        let Time::Ns(ts) = event.ts else {
-            return self.chunk.tally.add(Odd::Ts, offset);
+        let ts = match event.ts {
+            Time::Ns(ts) => ts,
+            Time::Far => return self.chunk.tally.add(Odd::FarTime, offset),
+            Time::Bad | Time::Missing => return self.chunk.tally.add(Odd::Ts, offset),
         };
         match phase {
             b'X' => self.complete(event, ts, offset),
@@ -59,7 +61,7 @@ impl<'w> Parser<'w, '_> {
                 } else {
                     self.thread(LaneClass::Cpu, event)
                 };
-                self.instant(event, ts, lane);
+                self.instant(event, ts, offset, lane);
             }
             b'C' => self.counter(event, ts, offset),
             b's' | b'f' => self.flow(event, ts, phase == b's'),
@@ -71,6 +73,7 @@ impl<'w> Parser<'w, '_> {
     fn complete(&mut self, event: &Event<'w>, ts: i64, offset: u64) {
         let dur = match event.dur {
             Time::Ns(dur) => dur,
+            Time::Far => return self.chunk.tally.add(Odd::FarTime, offset),
             Time::Bad => return self.chunk.tally.add(Odd::Dur, offset),
             Time::Missing => return self.chunk.tally.add(Odd::NoDur, offset),
         };
@@ -89,6 +92,9 @@ impl<'w> Parser<'w, '_> {
             (self.thread(lane_class, event), NONE)
         };
         let name = self.name(event);
+        if ts == 0 {
+            self.chunk.zero_spans.push(offset);
+        }
         self.chunk.spans.push(SpanEvent {
             ts,
             dur: dur.max(0),
@@ -187,6 +193,9 @@ impl<'w> Parser<'w, '_> {
             _ => self.name(event),
         };
         let span = if begin {
+            if ts == 0 {
+                self.chunk.zero_spans.push(offset);
+            }
             self.chunk.spans.push(SpanEvent {
                 ts,
                 dur: 0,
@@ -210,7 +219,10 @@ impl<'w> Parser<'w, '_> {
         });
     }
 
-    fn instant(&mut self, event: &Event<'w>, ts: i64, lane: u32) {
+    fn instant(&mut self, event: &Event<'w>, ts: i64, offset: u64, lane: u32) {
+        if ts == 0 {
+            self.chunk.zero_instants.push(offset);
+        }
         let name = self.name(event);
         self.chunk.instants.push(InstantEvent {
             ts,
@@ -242,7 +254,7 @@ impl<'w> Parser<'w, '_> {
         match phase {
             b'b' | b'S' => self.mark(event, ts, offset, lane, true),
             b'e' | b'F' => self.mark(event, ts, offset, lane, false),
-            _ => self.instant(event, ts, lane),
+            _ => self.instant(event, ts, offset, lane),
         }
     }
 

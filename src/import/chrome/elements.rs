@@ -62,7 +62,15 @@ pub(super) fn read(
                 Found::Nothing(consumed) => return stop(consumed, state, false),
             }
         }
+        let gap = pos;
         pos = skip_ws(w, pos);
+        // Byte by byte, so that a cut inside the gap changes nothing.
+        for (i, _) in (gap..pos)
+            .zip(&w[gap..pos])
+            .filter(|(_, b)| !b.is_ascii_whitespace())
+        {
+            parser.chunk.tally.add(Odd::Padding, parser.at + i as u64);
+        }
         let Some(&b) = w.get(pos) else {
             return stop(pos, state, false);
         };

@@ -27,8 +27,10 @@ pub(super) enum Time {
     /// Absent or null.
     #[default]
     Missing,
-    /// No number, or out of range.
+    /// No number.
     Bad,
+    /// A number beyond all times.
+    Far,
     /// Nanoseconds.
     Ns(i64),
 }
@@ -428,6 +430,7 @@ impl<'w> Parser<'w, '_> {
         *time = match number::us_to_ns(text) {
             Some(ns) => Time::Ns(ns),
             None if text == b"null" => Time::Missing,
+            None if number::sample(text).is_some() => Time::Far,
             None => Time::Bad,
         };
         Ok(end)

@@ -86,6 +86,31 @@ impl Header {
         u32::try_from(number).ok()
     }
 
+    /// Machine names and sentences about values that are there and cannot be used.
+    pub fn unusable(&self) -> Vec<(&'static str, &'static str)> {
+        let mut found = Vec::new();
+        let base = self.text("baseTimeNanoseconds");
+        if base.is_some_and(|text| text != "null") && self.base().is_none() {
+            found.push((
+                "bad_base_time",
+                "The base time of the file (baseTimeNanoseconds) is no whole number of nanoseconds and was ignored: \
+                 the file cannot be related to others by its clock.",
+            ));
+        }
+        let given = match (self.text("distributedInfo"), self.json("distributedInfo")) {
+            (None | Some("null"), _) => false,
+            (Some(_), Some(info)) => info.get("rank").is_some_and(|rank| !rank.is_null()),
+            (Some(_), None) => true,
+        };
+        if given && self.rank().is_none() {
+            found.push((
+                "bad_rank",
+                "The rank that the file states (distributedInfo) is no rank and was ignored.",
+            ));
+        }
+        found
+    }
+
     /// (id, name) of the GPUs.
     pub fn devices(&self) -> Vec<(i64, String)> {
         let list = self

@@ -28,6 +28,8 @@ struct Held {
     extra: Option<Extra>,
     /// Offset of a begin.
     begin: Option<u64>,
+    /// Offset of the event, where it is at time 0.
+    offset: u64,
 }
 
 /// An instant whose lane may not exist yet.
@@ -36,6 +38,8 @@ struct HeldInstant {
     key: Option<u32>,
     name: NameId,
     args: ArgsRef,
+    /// Offset of the event, where it is at time 0.
+    offset: u64,
 }
 
 /// What one file has come to so far.
@@ -115,12 +119,19 @@ impl Merged {
             flow.id = text_id(flow.id, &numbers.texts);
             self.links.flow(flow);
         }
+        let mut zeros = chunk.zero_instants.iter().copied();
         for instant in &chunk.instants {
+            let at_zero = instant.ts == 0;
             self.instants.push(HeldInstant {
                 ts: instant.ts,
                 key: numbers.keys.get(instant.lane as usize).copied(),
                 name: name_id(instant.name, &numbers.names, ctx.builder),
                 args: instant.args,
+                offset: if at_zero {
+                    zeros.next().unwrap_or_default()
+                } else {
+                    0
+                },
             });
         }
         for meta in &chunk.metas {
@@ -191,6 +202,7 @@ impl Merged {
             for (yes, odd) in [
                 (repairs.escape, Odd::Escape),
                 (repairs.utf8, Odd::Utf8),
+                (repairs.surrogate, Odd::Surrogate),
                 (repairs.control, Odd::Control),
             ] {
                 if yes {
@@ -209,6 +221,7 @@ impl Merged {
         builder: &mut TraceBuilder,
     ) {
         let mut marks = chunk.marks.iter().peekable();
+        let mut zeros = chunk.zero_spans.iter().copied();
         for (i, event) in chunk.spans.iter().enumerate() {
             // Ends that stand before this span, then its own mark if it is a begin.
             let mut begin = None;
@@ -251,6 +264,11 @@ impl Merged {
                 class,
                 extra: chunk.extras.get(event.extra as usize).copied(),
                 begin,
+                offset: if event.ts == 0 {
+                    zeros.next().unwrap_or_default()
+                } else {
+                    0
+                },
             };
             if event.ts == 0 {
                 self.held.push(held);
@@ -435,14 +453,14 @@ impl Merged {
         let zero_is_far = self.zero_is_far();
         for held in std::mem::take(&mut self.held) {
             if zero_is_far {
-                self.tally.add(Odd::ZeroTime, held.begin.unwrap_or(0));
+                self.tally.add(Odd::ZeroTime, held.offset);
             } else {
                 self.add(&held, builder);
             }
         }
         for instant in std::mem::take(&mut self.instants) {
             if zero_is_far && instant.ts == 0 {
-                self.tally.add(Odd::ZeroTime, 0);
+                self.tally.add(Odd::ZeroTime, instant.offset);
                 continue;
             }
             let lane = instant

@@ -38,8 +38,9 @@ use self::root::{Form, Root};
 use self::stream::{End, Stream};
 use self::tally::Odd;
 use super::Context;
+use super::damage::{Damage, byte_of_text};
 use super::error::LoadError;
-use super::input::{Damage, Input};
+use super::input::Input;
 use super::progress::Phase;
 use super::report::{FileReport, ImportReport, NoticeKind, Place};
 use super::together;
@@ -51,6 +52,8 @@ struct Facts {
     path: std::path::PathBuf,
     disk_bytes: u64,
     inflated_bytes: u64,
+    /// The bytes on disk are compressed.
+    compressed: bool,
     damage: Option<Damage>,
 }
 
@@ -72,7 +75,7 @@ pub(super) fn import(input: Input, ctx: &mut Context<'_>) -> Result<(), LoadErro
         rank: None,
         args: input.args.clone(),
     };
-    let disk_bytes = input.disk_bytes;
+    let (disk_bytes, compressed) = (input.disk_bytes, input.compressed);
     let threads = match ctx.options.threads {
         0 => std::thread::available_parallelism()
             .map_or(1, usize::from)
@@ -91,8 +94,14 @@ pub(super) fn import(input: Input, ctx: &mut Context<'_>) -> Result<(), LoadErro
     let end = stream.end();
     let facts = Facts {
         path,
-        disk_bytes,
+        // Archives may state more than they hold.
+        disk_bytes: if compressed {
+            disk_bytes
+        } else {
+            disk_bytes.min(end.bytes)
+        },
         inflated_bytes: end.bytes,
+        compressed,
         damage,
     };
     finish(end, source, &facts, ctx)
@@ -112,7 +121,13 @@ fn finish(end: End, source: Source, facts: &Facts, ctx: &mut Context<'_>) -> Res
     let mut merged = match merged {
         Some(merged) => merged,
         None if is_whole && is_empty => Merged::new(source, early, ctx.builder),
-        None => return Err(refuse::refuse(&facts.path, &root, &early.tally)),
+        None => {
+            let damage = facts.damage.as_ref().filter(|d| d.is_cut());
+            return Err(match damage {
+                Some(damage) => refuse::damaged(&facts.path, damage),
+                None => refuse::refuse(&facts.path, &root, &early.tally),
+            });
+        }
     };
     ctx.progress.set_phase(Phase::Linking);
     merged.tally.take(&mut root.tally);
@@ -164,6 +179,10 @@ fn name_source(root: &Root, merged: &Merged, path: &Path, ctx: &mut Context<'_>)
                 .to_owned()
         });
     }
+    for (code, text) in root.header.unusable() {
+        ctx.report
+            .note(NoticeKind::Guessed, code, id, None, || text.to_owned());
+    }
     let mut rank = root.header.rank();
     if rank.is_none() {
         rank = together::rank_of_name(path);
@@ -196,17 +215,17 @@ fn ends(root: &Root, merged: &Merged, open: bool, facts: &Facts, report: &mut Im
         let noun = if n == 1 { "event" } else { "events" };
         format!("{} {noun}", format_count(n))
     };
-    let shown = events(merged.events);
-    if let Some(damage) = &facts.damage {
-        let place = Place::Byte(damage.offset);
-        let text = format!(
-            "The file cannot be read to its end ({}). Showing the {shown} before {place}.",
-            damage.text
-        );
-        report.note_whole(NoticeKind::Damaged, "damaged_stream", id, 1, &[place], text);
-    } else if open {
+    // Elements of the list that are no events were skipped.
+    let shown = events(merged.events - merged.tally.count(Odd::NotObject));
+    let damage = facts.damage.as_ref();
+    if let Some(damage) = damage {
+        let (kind, code, text) = damage.notice("damaged_stream", &shown);
+        report.note_whole(kind, code, id, 1, &[damage.place()], text);
+    }
+    if open && damage.is_none_or(|d| !d.is_cut()) {
         let place = Place::Byte(facts.inflated_bytes);
-        let text = format!("The file ends early. Showing the {shown} before {place}.");
+        let at = byte_of_text(facts.inflated_bytes, facts.compressed);
+        let text = format!("The file ends early. Showing the {shown} before {at}.");
         report.note_whole(NoticeKind::Damaged, "not_closed", id, 1, &[place], text);
     }
     if let Some(unread) = root.unread {

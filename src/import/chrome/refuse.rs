@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::root::{Form, Root};
 use super::tally::{Odd, Tally};
+use crate::import::damage::Damage;
 use crate::import::error::{ErrorKind, LoadError};
 use crate::import::report::Place;
 
@@ -34,6 +35,14 @@ pub(super) fn refuse(path: &Path, root: &Root, tally: &Tally) -> LoadError {
             "This is a tokenizer, not a trace: its object has no traceEvents.".to_owned(),
             "Open the *.pt.trace.json that torch.profiler wrote.",
         ),
+        Form::Object if root.no_list.is_some() => error(
+            ErrorKind::Unknown,
+            format!(
+                "This JSON object is no trace: its traceEvents is {}, not a list.",
+                root.no_list.unwrap_or_default()
+            ),
+            "Open the *.pt.trace.json that torch.profiler wrote.",
+        ),
         Form::Object => {
             let keys = match root.keys.len() {
                 0 => "It has no keys that can be read".to_owned(),
@@ -53,6 +62,16 @@ pub(super) fn refuse(path: &Path, root: &Root, tally: &Tally) -> LoadError {
         Form::Headless => headless(path, root),
     }
     .at_first(first)
+}
+
+/// Why a file of which no event could be read before it is damaged cannot be opened.
+pub(super) fn damaged(path: &Path, damage: &Damage) -> LoadError {
+    LoadError::new(
+        ErrorKind::Corrupt,
+        path,
+        damage.nothing("event"),
+        "Copy the file again from where it was written.",
+    )
 }
 
 fn array(path: &Path, root: &Root, first: Option<u64>) -> LoadError {

@@ -9,6 +9,9 @@ use super::scan::{Fail, Skipper, byte, skip_value, skip_ws, string_end};
 use super::tally::{Odd, Tally};
 use super::text::unescape;
 
+/// The mark that some writers put in front.
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
 /// How many root keys are remembered, for the message that says what a file is.
 const MAX_KEYS: usize = 24;
 
@@ -60,6 +63,8 @@ pub(super) struct Root {
     pub tally: Tally,
     /// An event list was found.
     pub has_list: bool,
+    /// What `traceEvents` is, where it is no list.
+    pub no_list: Option<&'static str>,
     /// What stands behind the end of the trace.
     pub unread: Option<Unread>,
 }
@@ -87,6 +92,14 @@ pub(super) enum Step {
 impl Root {
     /// Reads on at `pos`. `last` says that no more text follows.
     pub fn feed(&mut self, w: &[u8], at: u64, mut pos: usize, last: bool) -> Step {
+        if let At::Start = self.at {
+            // However many blanks stand in front, they are done with.
+            let bom = usize::from(pos == 0 && w.starts_with(BOM)) * BOM.len();
+            let text = skip_ws(w, pos + bom);
+            if text == w.len() && !last {
+                return Step::Wait(text);
+            }
+        }
         if self.head.is_empty() {
             self.head = w[..w.len().min(512)].to_vec();
         }
@@ -156,7 +169,7 @@ impl Root {
     }
 
     fn start(&mut self, w: &[u8], at: u64, pos: usize, last: bool) -> Result<Step, Fail> {
-        let bom = usize::from(pos == 0 && w.starts_with(b"\xef\xbb\xbf")) * 3;
+        let bom = usize::from(pos == 0 && w.starts_with(BOM)) * BOM.len();
         let pos = skip_ws(w, pos + bom);
         match byte(w, pos)? {
             b'[' => {
@@ -216,6 +229,14 @@ impl Root {
             self.has_list = true;
             return Ok(Step::List(value + 1, elements::State::First));
         }
+        if key == "traceEvents" {
+            self.no_list = Some(match first {
+                b'{' => "an object",
+                b'"' => "a text",
+                b'n' => "null",
+                _ => "a single value",
+            });
+        }
         if is_wanted(&key) {
             let mut odd = Tally::default();
             let end = skip_value(w, value, at, &mut odd);
@@ -241,7 +262,10 @@ impl Root {
 
     fn remember(&mut self, key: &str) {
         if self.keys.len() < MAX_KEYS {
-            self.keys.push(key.chars().take(60).collect());
+            // Whatever is not text must not act on a terminal.
+            let shown = key.chars().take(60);
+            let shown = shown.map(|c| if c.is_control() { '\u{fffd}' } else { c });
+            self.keys.push(shown.collect());
         }
     }
 

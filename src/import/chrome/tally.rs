@@ -12,6 +12,8 @@ pub(super) enum Odd {
     Comma,
     /// No comma between two elements.
     NoComma,
+    /// Zero bytes or other control characters between two elements.
+    Padding,
     /// A quote inside a text that is not escaped.
     Quote,
     /// A key without its opening quote.
@@ -22,6 +24,8 @@ pub(super) enum Odd {
     Escape,
     /// A name that is no UTF-8.
     Utf8,
+    /// A name with an escape that is half of a character.
+    Surrogate,
     /// A name with raw control characters.
     Control,
     /// A negative duration.
@@ -34,6 +38,8 @@ pub(super) enum Odd {
     Ts,
     /// `dur` is no number.
     Dur,
+    /// `ts` or `dur` is beyond all times.
+    FarTime,
     /// An X event without `dur`.
     NoDur,
     /// An event without `ph`.
@@ -195,6 +201,12 @@ const REASON_TEXTS: [(Odd, NoticeKind, &str, &str); REASONS] = [
         "Elements without a comma between them were read as two.",
     ),
     (
+        Odd::Padding,
+        Repaired,
+        "padding",
+        "Bytes between elements are zeros or other control characters, not blanks; they were passed over.",
+    ),
+    (
         Odd::Quote,
         Repaired,
         "unescaped_quote",
@@ -223,6 +235,12 @@ const REASON_TEXTS: [(Odd, NoticeKind, &str, &str); REASONS] = [
         Repaired,
         "bad_utf8",
         "Names hold bytes that are not UTF-8; they are shown as U+FFFD.",
+    ),
+    (
+        Odd::Surrogate,
+        Repaired,
+        "lone_surrogate",
+        "Names hold escapes of half a character (\\ud800 to \\udfff); they are shown as U+FFFD.",
     ),
     (
         Odd::Control,
@@ -259,6 +277,12 @@ const REASON_TEXTS: [(Odd, NoticeKind, &str, &str); REASONS] = [
         Skipped,
         "bad_dur",
         "event|events|had a duration that is no number",
+    ),
+    (
+        Odd::FarTime,
+        Skipped,
+        "far_time",
+        "event|events|had a time or a duration beyond 73 years",
     ),
     (
         Odd::NoDur,

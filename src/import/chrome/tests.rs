@@ -3,6 +3,7 @@
 mod meaning;
 mod oracle;
 mod recovery;
+mod told;
 
 use std::io::Cursor;
 use std::path::PathBuf;
@@ -81,6 +82,7 @@ fn read_cut(text: &[u8], cuts: &[usize]) -> Read {
         path: PathBuf::from("trace.json"),
         disk_bytes: text.len() as u64,
         inflated_bytes: end.bytes,
+        compressed: false,
         damage: None,
     };
     finish(end, source, &facts, &mut ctx)?;

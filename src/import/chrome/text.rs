@@ -7,8 +7,10 @@ use std::borrow::Cow;
 pub(super) struct Repairs {
     /// A backslash before a character that cannot be escaped, or an incomplete `\u`.
     pub escape: bool,
-    /// Bytes that are no UTF-8, or a lone half of a surrogate pair.
+    /// Bytes that are no UTF-8.
     pub utf8: bool,
+    /// A lone half of a surrogate pair.
+    pub surrogate: bool,
     /// A raw control character.
     pub control: bool,
 }
@@ -16,7 +18,7 @@ pub(super) struct Repairs {
 impl Repairs {
     /// True where something was repaired.
     pub fn any(self) -> bool {
-        self.escape || self.utf8 || self.control
+        self.escape || self.utf8 || self.surrogate || self.control
     }
 }
 
@@ -49,7 +51,8 @@ pub(super) fn unescape(raw: &[u8]) -> (Cow<'_, str>, Repairs) {
             out.push(b);
             rest = &rest[1..];
         } else if let Some((c, used)) = unicode_escape(rest) {
-            repairs.utf8 |= c == char::REPLACEMENT_CHARACTER;
+            repairs.surrogate |= c.is_none();
+            let c = c.unwrap_or(char::REPLACEMENT_CHARACTER);
             out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
             rest = &rest[used..];
         } else {
@@ -69,8 +72,8 @@ pub(super) fn unescape(raw: &[u8]) -> (Cow<'_, str>, Repairs) {
     }
 }
 
-/// The character of `uXXXX` (with its second half for pairs) and the bytes used.
-fn unicode_escape(text: &[u8]) -> Option<(char, usize)> {
+/// The character of `uXXXX` (with its second half for pairs; none for half of a pair) and the bytes used.
+fn unicode_escape(text: &[u8]) -> Option<(Option<char>, usize)> {
     let unit = |t: &[u8]| -> Option<u32> {
         let digits = t.strip_prefix(b"u")?.get(..4)?;
         digits
@@ -79,7 +82,7 @@ fn unicode_escape(text: &[u8]) -> Option<(char, usize)> {
     };
     let first = unit(text)?;
     if let Some(c) = char::from_u32(first) {
-        return Some((c, 5));
+        return Some((Some(c), 5));
     }
     let second = text
         .get(5..)
@@ -89,9 +92,9 @@ fn unicode_escape(text: &[u8]) -> Option<(char, usize)> {
     match second {
         Some(low) if first < 0xdc00 => {
             let code = 0x1_0000 + ((first - 0xd800) << 10) + (low - 0xdc00);
-            Some((char::from_u32(code)?, 11))
+            Some((Some(char::from_u32(code)?), 11))
         }
-        _ => Some((char::REPLACEMENT_CHARACTER, 5)),
+        _ => Some((None, 5)),
     }
 }
 
@@ -113,7 +116,9 @@ mod tests {
         assert!(unescape(br"C:\code").1.escape);
         assert!(unescape(br"end\").1.escape);
         assert_eq!(unescape(br"\ud800x").0, "\u{fffd}x");
-        assert!(unescape(br"\ud800x").1.utf8);
+        let lone = unescape(br"\ud800x").1;
+        assert!(lone.surrogate && !lone.utf8);
+        assert!(!unescape(br"\ufffd").1.any());
         assert_eq!(unescape(b"\xff\xfe").0, "\u{fffd}\u{fffd}");
         assert!(unescape(b"\xff\\n").1.utf8);
         assert!(unescape(b"a\nb").1.control);

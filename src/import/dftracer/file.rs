@@ -3,7 +3,8 @@
 use rayon::prelude::*;
 
 use super::chunk::Chunk;
-use crate::import::input::{Block, Blocks, Damage};
+use crate::import::damage::Damage;
+use crate::import::input::{Block, Blocks};
 use crate::import::{Input, LoadError, Progress};
 use crate::model::ArgsOrigin;
 use std::path::PathBuf;
@@ -16,6 +17,8 @@ pub(super) struct FileData {
     pub path: PathBuf,
     pub disk_bytes: u64,
     pub inflated_bytes: u64,
+    /// The bytes on disk are compressed.
+    pub compressed: bool,
     pub args: ArgsOrigin,
     pub chunks: Vec<Chunk>,
     /// Why the stream ended before its end.
@@ -46,6 +49,7 @@ pub(super) fn read(input: Input, progress: &Progress) -> Result<FileData, LoadEr
         path: input.path.clone(),
         disk_bytes: input.disk_bytes,
         inflated_bytes: 0,
+        compressed: input.compressed,
         args: input.args.clone(),
         chunks: Vec::new(),
         damage: None,
@@ -55,6 +59,10 @@ pub(super) fn read(input: Input, progress: &Progress) -> Result<FileData, LoadEr
     let path = input.path.clone();
     input.with_blocks(progress, |blocks| data.read_blocks(blocks, progress))?;
     progress.check(&path)?;
+    if !data.compressed {
+        // Archives may state more than they hold.
+        data.disk_bytes = data.disk_bytes.min(data.inflated_bytes);
+    }
     Ok(data)
 }
 

@@ -69,11 +69,8 @@ pub(super) fn import(inputs: Vec<Input>, ctx: &mut Context<'_>) -> Result<(), Lo
 fn nothing_readable(file: &run::FileInfo) -> LoadError {
     let lines = file.sum(|c| c.unreadable.count);
     let cause = match &file.data.damage {
-        Some(damage) => format!(
-            "No record could be read: the compressed data ends early ({}).",
-            damage.text
-        ),
-        None => format!(
+        Some(damage) if damage.is_cut() => damage.nothing("record"),
+        _ => format!(
             "No record could be read: none of its {} lines is a JSON object.",
             crate::time::format_count(lines)
         ),

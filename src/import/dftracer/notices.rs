@@ -4,6 +4,7 @@ use super::chunk::{Chunk, Generation, Tally};
 use super::hashes::{Hashes, Resolved};
 use super::meta::Texts;
 use super::run::{FileInfo, known_pids};
+use crate::import::damage::byte_of_text;
 use crate::import::open::file_name;
 use crate::import::{Context, FileReport, ImportReport, NoticeKind, Place};
 use crate::model::{Role, SourceId};
@@ -18,6 +19,10 @@ pub(super) fn file(
     ctx: &mut Context<'_>,
 ) {
     let resolved = hashes.resolved(file);
+    if file.data.damage.is_some() {
+        // Also where a checksum is wrong: members behind it are not read.
+        ctx.builder.set_cut(source);
+    }
     let entry = FileReport {
         path: file.data.path.clone(),
         source: Some(source),
@@ -168,22 +173,19 @@ fn facts(
 }
 
 fn damage(file: &FileInfo, notes: &mut Notes<'_>) {
-    let records = format_count(kinds(file).iter().map(|k| k.1).sum());
-    if let Some(damage) = &file.data.damage {
+    let records = match kinds(file).iter().map(|k| k.1).sum() {
+        1 => "1 record".to_owned(),
+        n => format!("{} records", format_count(n)),
+    };
+    let damage = file.data.damage.as_ref();
+    if let Some(damage) = damage {
+        let (kind, code, text) = damage.notice("truncated", &records);
+        notes.add(kind, code, 1, || text);
+    }
+    if file.data.cut_line && damage.is_none_or(|d| !d.is_cut()) {
+        let at = byte_of_text(file.data.inflated_bytes, file.data.compressed);
         notes.add(NoticeKind::Damaged, "truncated", 1, || {
-            format!(
-                "The file ends early, inside its compressed data ({}). Showing the {records} records before byte {} \
-                 of its text.",
-                damage.text,
-                format_count(damage.offset),
-            )
-        });
-    } else if file.data.cut_line {
-        notes.add(NoticeKind::Damaged, "truncated", 1, || {
-            format!(
-                "The file ends early, inside a line. Showing the {records} records before byte {}.",
-                format_count(file.data.inflated_bytes),
-            )
+            format!("The file ends early, inside a line. Showing the {records} before {at}.")
         });
     }
     if file.data.overlong > 0 {
@@ -253,6 +255,15 @@ fn lines(file: &FileInfo, notes: &mut Notes<'_>) {
 }
 
 fn times(file: &FileInfo, notes: &mut Notes<'_>) {
+    let far = &file.far;
+    notes.report.note_many(
+        NoticeKind::Skipped,
+        "far_time",
+        Some(notes.source),
+        far.count,
+        &far.places,
+        || "Records with a time or a duration beyond 73 years were skipped (places are those of their args).".to_owned(),
+    );
     if file.is_relative() {
         notes.add(NoticeKind::Info, "clock", 1, || {
             "Times count from the start of the process: the file cannot be put on one axis with others.".to_owned()

@@ -8,10 +8,10 @@ use super::lanes::LaneKey;
 use super::meta::{Meta, Texts};
 use super::number::Ticks;
 use super::{hashes::Hashes, roles};
-use crate::import::{Context, ErrorKind, LoadError};
+use crate::import::{Context, ErrorKind, LoadError, Place};
 use crate::model::{
-    CatId, Clock, Counter, Device, Lane, LaneId, LaneKind, NameId, Process, ProcessId, Role,
-    Source, SourceId, SpanRow, Stream, Tracer,
+    ArgsRef, CatId, Clock, Counter, Device, Lane, LaneId, LaneKind, NameId, Process, ProcessId,
+    Role, Source, SourceId, SpanRow, Stream, Tracer,
 };
 
 /// Times below this (ns) are no Unix times of a recording: before September 2001.
@@ -31,6 +31,34 @@ pub(super) struct FileInfo {
     pub rank: Option<u32>,
     /// Aggregated rows that repeat the parent's.
     pub repeated_totals: u64,
+    /// Records whose times are beyond all times.
+    pub far: Far,
+}
+
+/// How many records lie beyond all times, and where the first ones are.
+#[derive(Debug, Default)]
+pub(super) struct Far {
+    pub count: u64,
+    pub places: Vec<Place>,
+}
+
+impl Far {
+    fn add(&mut self, args: ArgsRef) {
+        self.count += 1;
+        if let Some((offset, _)) = args.as_text()
+            && self.places.len() < 3
+        {
+            self.places.push(Place::Byte(offset));
+        }
+    }
+}
+
+/// Times beyond this are no times: about 73 years on either side of zero, as in the model.
+const MAX_NS: i64 = i64::MAX / 4;
+
+/// True for times that fit on the axis of the trace.
+fn is_time(ns: i64) -> bool {
+    (-MAX_NS..=MAX_NS).contains(&ns)
 }
 
 impl FileInfo {
@@ -40,8 +68,11 @@ impl FileInfo {
             meta.absorb(std::mem::take(&mut chunk.meta));
         }
         let stated = meta.unit();
-        let unit = stated.unwrap_or(1_000);
-        let first = data.chunks.iter().filter_map(|c| first_ns(c, unit)).min();
+        let first_in = |unit| data.chunks.iter().filter_map(|c| first_ns(c, unit)).min();
+        // Files that end before they state it: microseconds, unless no time fits the axis then.
+        let is_ns = stated.is_none() && first_in(1_000).is_none() && first_in(1).is_some();
+        let unit = stated.unwrap_or(if is_ns { 1 } else { 1_000 });
+        let first = first_in(unit);
         let rank = rank_of(&meta);
         Self {
             generation: data.chunks.iter().find_map(|c| c.generation),
@@ -52,6 +83,7 @@ impl FileInfo {
             meta,
             data,
             repeated_totals: 0,
+            far: Far::default(),
         }
     }
 
@@ -71,10 +103,13 @@ impl FileInfo {
 }
 
 fn first_ns(chunk: &Chunk, unit: i64) -> Option<i64> {
-    let spans = chunk.start.iter().min().map(|t| t.saturating_mul(unit));
-    let totals = chunk.totals.iter().map(|t| t.at.to_ns(unit)).min();
-    let samples = chunk.counters.values().flat_map(|s| s.times.first());
-    let samples = samples.map(|t| t.to_ns(unit)).min();
+    let spans = chunk.start.iter().map(|t| t.saturating_mul(unit));
+    let spans = spans.filter(|&t| is_time(t)).min();
+    let totals = chunk.totals.iter().map(|t| t.at.to_ns(unit));
+    let totals = totals.filter(|&t| is_time(t)).min();
+    let samples = chunk.counters.values().flat_map(|s| &s.times);
+    let samples = samples.map(|t| t.to_ns(unit));
+    let samples = samples.filter(|&t| is_time(t)).min();
     [spans, totals, samples].into_iter().flatten().min()
 }
 
@@ -252,24 +287,42 @@ impl Merge<'_> {
             file.data.chunks.push(chunk);
         }
         for ((name, series), samples) in samples {
+            let (times, values) = self.samples(&samples, file);
             ctx.builder.add_counter(Counter {
                 process: None,
                 source: self.source,
                 name,
                 series,
-                times: samples.times.iter().map(|t| self.time(*t)).collect(),
-                values: samples.values,
+                times,
+                values,
             });
         }
         self.add_totals(totals, file, ctx);
         Ok(())
     }
 
-    fn time(&self, ticks: Ticks) -> i64 {
-        ticks.to_ns(self.unit).saturating_sub(self.zero)
+    /// The samples at times that can be drawn.
+    fn samples(&self, samples: &Samples, file: &mut FileInfo) -> (Vec<i64>, Vec<f64>) {
+        let (mut times, mut values) = (Vec::new(), Vec::new());
+        for (time, &value) in samples.times.iter().zip(&samples.values) {
+            match self.time(*time) {
+                Some(time) => {
+                    times.push(time);
+                    values.push(value);
+                }
+                None => file.far.add(ArgsRef::NONE),
+            }
+        }
+        (times, values)
     }
 
-    fn spans(&mut self, chunk: &mut Chunk, file: &FileInfo, ctx: &mut Context<'_>) {
+    /// A time on the axis of the source, if it is one.
+    fn time(&self, ticks: Ticks) -> Option<i64> {
+        let ns = ticks.to_ns(self.unit);
+        is_time(ns).then(|| ns.saturating_sub(self.zero))
+    }
+
+    fn spans(&mut self, chunk: &mut Chunk, file: &mut FileInfo, ctx: &mut Context<'_>) {
         let names: Vec<NameId> = chunk
             .names
             .iter()
@@ -301,6 +354,11 @@ impl Merge<'_> {
                 whole: dur,
                 fraction: fraction.2,
             };
+            let (start, dur) = (start.to_ns(self.unit), dur.to_ns(self.unit));
+            if !is_time(start) || !is_time(dur) {
+                file.far.add(chunk.args[row]);
+                continue;
+            }
             let at = chunk.lane[row] as usize;
             let lane = match lanes[at] {
                 Some(lane) => lane,
@@ -310,8 +368,8 @@ impl Merge<'_> {
                 lane,
                 name: names[chunk.name[row].index()],
                 cat: cats[usize::from(chunk.cat[row])],
-                start: self.time(start),
-                dur: dur.to_ns(self.unit),
+                start: start.saturating_sub(self.zero),
+                dur,
                 args: chunk.args[row],
             });
         }
@@ -441,8 +499,12 @@ impl Merge<'_> {
                 chunk.cats.get(NameId(u32::from(cat))).to_owned(),
                 chunk.names.get(name).to_owned(),
             );
+            let Some(time) = self.time(total.at) else {
+                file.far.add(ArgsRef::NONE);
+                continue;
+            };
             let slot = totals.entry(key).or_default();
-            let at = slot.entry(self.time(total.at)).or_default();
+            let at = slot.entry(time).or_default();
             at.0 = at.0.saturating_add(total.calls);
             at.1 = at.1.saturating_add(total.time.to_ns(self.unit));
         }

@@ -189,8 +189,13 @@ impl Importer<'_> {
         let process = match row.get(PROCESS) {
             Some(process) => Some(process),
             None => {
-                self.tally.row(Reason::NoProcess, table, row.rowid);
-                self.calls.only_process()
+                let only = self.calls.only_process();
+                let reason = match only {
+                    Some(_) => Reason::NoProcess,
+                    None => Reason::UnknownProcess,
+                };
+                self.tally.row(reason, table, row.rowid);
+                only
             }
         };
         let key = StreamKey {

@@ -316,7 +316,8 @@ impl Lanes {
         if let Some(&known) = self.streams.get(&key) {
             return known;
         }
-        let process = Some(self.process(key.process, builder));
+        // Rows that name no process make none.
+        let process = key.process.map(|p| self.process(Some(p), builder));
         let device = self.device(key.process, key.device, builder);
         let stream = builder.add_stream(Stream {
             device,

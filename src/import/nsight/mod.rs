@@ -23,14 +23,14 @@ mod strings;
 mod sync;
 mod tally;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use calls::Calls;
 use info::Meta;
 use lanes::Lanes;
-use open::{Database, message};
+use open::{Database, Form, message};
 use scan::{Block, Failure, Plan, Reader, Spec};
 use small::integer;
 use strings::Strings;
@@ -133,6 +133,8 @@ struct Importer<'a> {
     plans: BTreeMap<&'static str, Plan>,
     /// Rows read, by table.
     read_rows: BTreeMap<&'static str, u64>,
+    /// Tables that are there and could not be read.
+    left_out: BTreeSet<&'static str>,
     /// Row numbers of all tables that are read, and how many of them are behind us.
     expected: u64,
     passed: u64,
@@ -191,6 +193,7 @@ impl<'a> Importer<'a> {
                 .fold(0, u64::saturating_add),
             plans,
             read_rows: BTreeMap::new(),
+            left_out: BTreeSet::new(),
             passed: 0,
             reported: 0,
             unknown,
@@ -258,17 +261,16 @@ impl<'a> Importer<'a> {
             return Ok(());
         }
         if db.rowid_name(table).is_none() {
-            self.tally.table(
-                Reason::TableUnreadable,
-                table,
-                "its rows have no numbers".to_owned(),
-            );
+            let why = match db.form(table) {
+                Some(Form::View) => "it is a view, not a table",
+                _ => "its rows have no numbers",
+            };
+            self.leave_out(Reason::TableUnreadable, table, why.to_owned());
             return Ok(());
         }
         let needed = &spec.columns[..spec.required.min(N)];
         if let Some(missing) = needed.iter().find(|c| !db.has_column(table, c)) {
-            self.tally
-                .table(Reason::ColumnMissing, table, format!("no column {missing}"));
+            self.leave_out(Reason::ColumnMissing, table, format!("no column {missing}"));
             return Ok(());
         }
         let times: u16 = if spec.required >= 2 || table == rows::NVTX {
@@ -290,11 +292,15 @@ impl<'a> Importer<'a> {
             Err(Failure::Stop(error)) => Err(error),
             Err(Failure::Sql(error)) => {
                 reader.progress.check(&db.path)?;
-                self.tally
-                    .table(Reason::TableUnreadable, table, message(&error));
+                self.leave_out(Reason::TableUnreadable, table, message(&error));
                 Ok(())
             }
         }
+    }
+
+    fn leave_out(&mut self, reason: Reason, table: &'static str, why: String) {
+        self.tally.table(reason, table, why);
+        self.left_out.insert(table);
     }
 
     fn too_large(&self) -> LoadError {
@@ -316,7 +322,12 @@ impl<'a> Importer<'a> {
             }
         }
         for &rowid in &block.damage {
-            self.tally.row(Reason::Damaged, table, rowid);
+            // The least number stands for "from the start on", where no row can be read at all.
+            if rowid == i64::MIN {
+                self.tally.many(Reason::Damaged, table, 1);
+            } else {
+                self.tally.row(Reason::Damaged, table, rowid);
+            }
         }
         self.passed = self.passed.saturating_add(block.done);
         let bytes = u128::from(self.reader.db.bytes);

@@ -94,18 +94,31 @@ impl Importer<'_> {
             self.note(missing, "no_spans", 1, text.to_owned());
             return;
         }
-        if operations == 0 {
+        let unread = |tables: &[&str]| tables.iter().any(|t| self.left_out.contains(t));
+        let gpu_unread = unread(&[rows::KERNEL, rows::MEMCPY, rows::MEMSET, rows::GRAPH_TRACE]);
+        let kernels_unread = unread(&[rows::KERNEL, rows::GRAPH_TRACE]);
+        let calls_unread = unread(&[rows::RUNTIME]);
+        if operations == 0 && gpu_unread {
+            let text = "The GPU activity of this export could not be read: what the GPU did is unknown. Showing CPU only.";
+            self.note(missing, "no_gpu", 1, text.to_owned());
+        } else if operations == 0 {
             let text = if calls > 0 {
                 "No GPU activity was recorded, though CUDA was called: tracing the GPU failed. Record with `--trace=cuda,nvtx`, and check that nsys supports the GPU. Showing CPU only."
             } else {
                 "No GPU activity was recorded. This export has no CUDA activity. Record with `--trace=cuda,nvtx`. Showing CPU only."
             };
             self.note(missing, "no_gpu", 1, text.to_owned());
+        } else if kernels == 0 && kernels_unread {
+            let text = "The kernels of this export could not be read: the GPU looks idle while kernels run.";
+            self.note(missing, "no_kernels", 1, text.to_owned());
         } else if kernels == 0 {
             let text = "No kernels were recorded, only copies: the GPU looks idle while kernels run. Record with `--trace=cuda,nvtx`.";
             self.note(missing, "no_kernels", 1, text.to_owned());
         }
-        if operations > 0 && calls == 0 {
+        if operations > 0 && calls == 0 && calls_unread {
+            let text = "The CUDA API calls of this export could not be read: which call launched which GPU work is unknown, and so are launch delays and GPU tails.";
+            self.note(missing, "no_runtime", 1, text.to_owned());
+        } else if operations > 0 && calls == 0 {
             let text = "No CUDA API calls were recorded: which call launched which GPU work is unknown, and so are launch delays and GPU tails. Record with `--trace=cuda,nvtx`.";
             self.note(missing, "no_runtime", 1, text.to_owned());
         }

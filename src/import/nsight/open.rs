@@ -38,7 +38,28 @@ pub(super) struct Database {
     /// What was unusual about opening it.
     pub access: Access,
     uri: String,
-    tables: BTreeMap<String, Vec<String>>,
+    tables: Tables,
+}
+
+/// Tables by their names in small letters: SQLite makes no difference between small and capital ones.
+type Tables = BTreeMap<String, Table>;
+
+/// A table or a view.
+struct Table {
+    name: String,
+    columns: Vec<String>,
+    form: Form,
+}
+
+/// How the rows of a table can be reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// By their numbers.
+    Numbered,
+    /// Only by a key of their own.
+    WithoutRowNumbers,
+    /// They are made up by a query.
+    View,
 }
 
 impl Database {
@@ -92,26 +113,39 @@ impl Database {
 
     /// Names of all tables, sorted.
     pub fn tables(&self) -> impl Iterator<Item = &str> {
-        self.tables.keys().map(String::as_str)
+        self.tables.values().map(|t| t.name.as_str())
     }
 
-    /// True when there is such a table, with or without rows.
+    fn table(&self, name: &str) -> Option<&Table> {
+        self.tables.get(&name.to_ascii_lowercase())
+    }
+
+    /// True when there is such a table or view, with or without rows.
     pub fn has(&self, table: &str) -> bool {
-        self.tables.contains_key(table)
+        self.table(table).is_some()
+    }
+
+    /// How the rows of a table can be reached, if there is such a table.
+    pub fn form(&self, table: &str) -> Option<Form> {
+        self.table(table).map(|t| t.form)
     }
 
     /// Columns of a table; none where there is no such table.
     pub fn columns(&self, table: &str) -> &[String] {
-        self.tables.get(table).map_or(&[], Vec::as_slice)
+        self.table(table).map_or(&[], |t| t.columns.as_slice())
     }
 
     /// True when the table has the column.
     pub fn has_column(&self, table: &str, column: &str) -> bool {
-        self.columns(table).iter().any(|c| c == column)
+        let mut columns = self.columns(table).iter();
+        columns.any(|c| c.eq_ignore_ascii_case(column))
     }
 
-    /// A name for the row number that no column of the table hides.
+    /// A name for the row number that no column of the table hides; none for tables without row numbers.
     pub fn rowid_name(&self, table: &str) -> Option<&'static str> {
+        if self.form(table) != Some(Form::Numbered) {
+            return None;
+        }
         let columns = self.columns(table);
         let hidden = |name: &str| columns.iter().any(|c| c.eq_ignore_ascii_case(name));
         ["rowid", "_rowid_", "oid"].into_iter().find(|n| !hidden(n))
@@ -179,6 +213,7 @@ pub(super) fn unreadable(path: &Path, bytes: u64, error: &rusqlite::Error) -> Lo
 pub(super) fn message(error: &rusqlite::Error) -> String {
     match error {
         rusqlite::Error::SqliteFailure(e, text) => text.clone().unwrap_or_else(|| e.to_string()),
+        rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
         other => other.to_string(),
     }
 }
@@ -207,8 +242,8 @@ fn has_log(path: &Path) -> bool {
     std::fs::metadata(log).is_ok_and(|m| m.len() > 0)
 }
 
-/// A connection and the columns of each table.
-type Looked = (Connection, BTreeMap<String, Vec<String>>);
+/// A connection and the tables.
+type Looked = (Connection, Tables);
 
 /// Opens the usual way, and where SQLite refuses that without the file being broken, as it stands.
 fn connect(path: &Path, bytes: u64) -> Result<(Looked, Access, String), LoadError> {
@@ -247,34 +282,63 @@ fn open_uri(uri: &str) -> rusqlite::Result<Connection> {
     Ok(conn)
 }
 
-fn read_schema(conn: &Connection) -> rusqlite::Result<BTreeMap<String, Vec<String>>> {
+fn read_schema(conn: &Connection) -> rusqlite::Result<Tables> {
     let mut names = Vec::new();
-    // Views and virtual tables have no pages of their own.
-    let mut query =
-        conn.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0")?;
+    // Virtual tables have no pages of their own.
+    let mut query = conn.prepare(
+        "SELECT name, type FROM sqlite_master WHERE (type = 'table' AND rootpage > 0) OR type = 'view'",
+    )?;
     let mut rows = query.query([])?;
     while let Some(row) = rows.next()? {
-        if let ValueRef::Text(name) = row.get_ref(0)?
+        if let (ValueRef::Text(name), ValueRef::Text(kind)) = (row.get_ref(0)?, row.get_ref(1)?)
             && let Ok(name) = std::str::from_utf8(name)
         {
-            names.push(name.to_owned());
+            names.push((name.to_owned(), kind == b"view"));
         }
     }
     let mut tables = BTreeMap::new();
-    for name in names {
-        let mut query = conn.prepare(&format!("PRAGMA table_info({})", quoted(&name)))?;
-        let mut rows = query.query([])?;
-        let mut columns = Vec::new();
-        while let Some(row) = rows.next()? {
-            if let ValueRef::Text(column) = row.get_ref(1)?
-                && let Ok(column) = std::str::from_utf8(column)
-            {
-                columns.push(column.to_owned());
-            }
-        }
-        tables.insert(name, columns);
+    for (name, view) in names {
+        let (columns, form) = if view {
+            // What it selects is nobody's business: it may fail, or never end.
+            (Vec::new(), Form::View)
+        } else {
+            (columns_of(conn, &name)?, form_of(conn, &name))
+        };
+        let table = Table {
+            columns,
+            form,
+            name: name.clone(),
+        };
+        tables.insert(name.to_ascii_lowercase(), table);
     }
     Ok(tables)
+}
+
+fn columns_of(conn: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {
+    let mut query = conn.prepare(&format!("PRAGMA table_info({})", quoted(table)))?;
+    let mut rows = query.query([])?;
+    let mut columns = Vec::new();
+    while let Some(row) = rows.next()? {
+        if let ValueRef::Text(column) = row.get_ref(1)?
+            && let Ok(column) = std::str::from_utf8(column)
+        {
+            columns.push(column.to_owned());
+        }
+    }
+    Ok(columns)
+}
+
+/// A table without row numbers has none under any of their names; the rest is found out when it is read.
+fn form_of(conn: &Connection, table: &str) -> Form {
+    let numbered = ["rowid", "_rowid_", "oid"].iter().any(|name| {
+        let sql = format!("SELECT {name} FROM {} LIMIT 0", quoted(table));
+        conn.prepare(&sql).is_ok()
+    });
+    if numbered {
+        Form::Numbered
+    } else {
+        Form::WithoutRowNumbers
+    }
 }
 
 /// `file:` URI of a path. `as_it_stands` = no locks, no journal, no log: SQLite touches nothing but the file.

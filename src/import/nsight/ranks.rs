@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::import::{ImportReport, NoticeKind};
-use crate::model::{ProcessId, SourceId, TraceBuilder};
+use crate::model::{ProcessId, SourceId, StreamId, TraceBuilder};
 
 /// Numbers the ranks of a source, where more than one of its processes works on a GPU.
 pub(super) fn assign(builder: &mut TraceBuilder, source: SourceId, report: &mut ImportReport) {
@@ -32,8 +32,12 @@ pub(super) fn assign(builder: &mut TraceBuilder, source: SourceId, report: &mut 
         }
         let of_stream = lane.stream.map(|s| builder.so_far().stream(s).process);
         let process = lane.process.or(of_stream.flatten());
-        if let (Some(process), Ok(i)) = (process, u32::try_from(i)) {
-            let rank = builder.so_far().process(process).rank;
+        let rank = match (process, lane.stream) {
+            (Some(process), _) => Some(builder.so_far().process(process).rank),
+            (None, Some(stream)) => rank_of_device(builder, stream, &ranks),
+            (None, None) => None,
+        };
+        if let (Some(rank), Ok(i)) = (rank, u32::try_from(i)) {
             builder.lane_mut(crate::model::LaneId(i)).rank = rank;
         }
     }
@@ -76,6 +80,22 @@ fn rank_of_processes(builder: &TraceBuilder, source: SourceId) -> BTreeMap<Proce
         .zip(order)
         .map(|(rank, (.., id))| (id, rank))
         .collect()
+}
+
+/// The rank of the process that works on the GPU of a stream, where it is the only one.
+fn rank_of_device(
+    builder: &TraceBuilder,
+    stream: StreamId,
+    ranks: &BTreeMap<ProcessId, u32>,
+) -> Option<u32> {
+    let trace = builder.so_far();
+    let device = trace.stream(stream).device;
+    let streams = trace.streams().iter();
+    let mut found = streams
+        .filter(|s| s.device == device && s.ops.is_some())
+        .filter_map(|s| ranks.get(&s.process?).copied());
+    let first = found.next()?;
+    found.all(|rank| rank == first).then_some(first)
 }
 
 fn rank_of_parent(

@@ -5,14 +5,15 @@ use crate::import::{ErrorKind, LoadError};
 
 /// Tables that only Nsight exports have.
 fn is_nsight_table(table: &str) -> bool {
+    let table = table.to_ascii_uppercase();
     table.starts_with("CUPTI_ACTIVITY_KIND_")
         || table.starts_with("TARGET_INFO_")
         || matches!(
-            table,
+            table.as_str(),
             "NVTX_EVENTS"
                 | "OSRT_API"
-                | "ProcessStreams"
-                | "ThreadNames"
+                | "PROCESSSTREAMS"
+                | "THREADNAMES"
                 | "META_DATA_EXPORT"
                 | "EXPORT_META_DATA"
         )
@@ -88,7 +89,7 @@ fn is_nvprof(db: &Database) -> bool {
     }
     let mut cupti = db
         .tables()
-        .filter(|t| t.starts_with("CUPTI_ACTIVITY_KIND_"))
+        .filter(|t| t.to_ascii_uppercase().starts_with("CUPTI_ACTIVITY_KIND_"))
         .peekable();
     !db.has(super::strings::TABLE)
         && cupti.peek().is_some()

@@ -368,7 +368,9 @@ impl<'a, const N: usize> Cursor<'a, N> {
                 Run::Stopped => return Ok(()),
                 Run::Damaged => {
                     if block.damage.is_empty() {
-                        block.damage.push(last.unwrap_or(from));
+                        // The first row that could not be read.
+                        let behind = last.map(|l| l.saturating_add(1));
+                        block.damage.push(behind.unwrap_or(from));
                     }
                     let behind = last.unwrap_or(next).max(next.saturating_sub(1));
                     match behind.checked_add(skip) {

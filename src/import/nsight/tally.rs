@@ -30,8 +30,10 @@ pub(super) enum Reason {
     BadText,
     /// A range without an end.
     OpenRange,
-    /// A GPU operation of no known process.
+    /// A GPU operation that names no process, taken for one of the only process that calls CUDA.
     NoProcess,
+    /// The same where several processes call CUDA, or none.
+    UnknownProcess,
     /// A graph row without times.
     NoTime,
     /// A range without a text.
@@ -70,7 +72,7 @@ impl Reason {
             | Self::BadText
             | Self::OpenRange => Repaired,
             Self::NoProcess => Guessed,
-            Self::NoTime => NotRecorded,
+            Self::NoTime | Self::UnknownProcess => NotRecorded,
             Self::Nameless
             | Self::CrossThread
             | Self::NoLaunch
@@ -99,6 +101,7 @@ impl Reason {
             Self::BadText => "bad_text",
             Self::OpenRange => "open_range",
             Self::NoProcess => "no_process",
+            Self::UnknownProcess => "unknown_process",
             Self::NoTime => "no_time",
             Self::Nameless => "nameless_range",
             Self::CrossThread => "cross_thread_range",
@@ -127,7 +130,10 @@ impl Reason {
             Self::BadText => "Texts that are not UTF-8 were made readable",
             Self::OpenRange => "Ranges without an end are drawn to the end of the trace",
             Self::NoProcess => {
-                "GPU rows do not say which process they are of; with one process that uses CUDA they are taken as its own"
+                "GPU rows do not say which process they are of; the only one that calls CUDA is taken"
+            }
+            Self::UnknownProcess => {
+                "GPU rows do not say which process they are of, and the calls are not of exactly one: these rows are joined to no call and count for the rank that works on the same GPU"
             }
             Self::NoTime => "CUDA graph launches without times are not drawn",
             Self::Nameless => "Ranges without a text",

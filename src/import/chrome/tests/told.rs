@@ -1,0 +1,133 @@
+//! What is said of odd values: each by its own reason, with the place where it stands.
+
+use super::*;
+use crate::import::report::Place;
+
+const A: &str =
+    r#"{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1700000000000000,"dur":5}"#;
+
+/// The only warning, as text.
+fn only(report: &ImportReport) -> String {
+    let told = report.warnings();
+    let told = told.filter(|n| n.kind != NoticeKind::NotRecorded);
+    let told: Vec<_> = told.map(ToString::to_string).collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    told[0].clone()
+}
+
+#[test]
+fn numbers_that_are_no_times_are_told_from_what_is_no_number() {
+    let at = A.len() + 2;
+    for (times, text) in [
+        (
+            r#""ts":5,"dur":9e15"#,
+            "had a time or a duration beyond 73 years",
+        ),
+        (
+            r#""ts":99999999999999999999,"dur":1"#,
+            "had a time or a duration beyond 73 years",
+        ),
+        (r#""ts":5,"dur":"long""#, "had a duration that is no number"),
+        (r#""ts":"late","dur":1"#, "had no valid start (ts)"),
+    ] {
+        let odd = format!(r#"{{"ph":"X","cat":"c","name":"x","pid":1,"tid":1,{times}}}"#);
+        let (t, report) = open_list(&format!("{A},{odd}"));
+        assert_eq!(t.spans().len(), 1);
+        let expected = format!("skipped: 1 event {text} and was skipped (byte {at}).");
+        assert_eq!(only(&report), expected);
+    }
+}
+
+#[test]
+fn events_at_time_zero_have_a_place() {
+    let zero = [
+        r#"{"ph":"X","cat":"c","name":"x","pid":1,"tid":1,"ts":0,"dur":1}"#,
+        r#"{"ph":"B","cat":"c","name":"y","pid":1,"tid":1,"ts":0}"#,
+        r#"{"ph":"i","name":"z","pid":1,"tid":1,"ts":0}"#,
+    ];
+    let text = format!("{A},{},{},{}", zero[0], zero[1], zero[2]);
+    let (_, report) = open_list(&text);
+    let notice = report
+        .notices
+        .iter()
+        .find(|n| n.code == "zero_time")
+        .expect("noted");
+    let places = zero.map(|event| {
+        let at = text.find(event).expect("there") + 1;
+        Place::Byte(at as u64)
+    });
+    assert_eq!(notice.places, places);
+}
+
+#[test]
+fn bytes_between_events_that_are_no_blanks_are_counted() {
+    let b = A.replace("\"a\"", "\"b\"");
+    let text = format!("[{A},\0\0{b}\u{1},\n {A}\n]");
+    let (t, report) = open(&text);
+    assert_eq!(t.spans().len(), 3);
+    let first = A.len() + 2;
+    let second = first + 2 + b.len();
+    let expected = format!(
+        "repaired: Bytes between elements are zeros or other control characters, not blanks; they were passed over. \
+         (3×) [first: byte {first}, byte {}, byte {second}]",
+        first + 1
+    );
+    assert_eq!(only(&report), expected);
+    // Wherever the text is cut into blocks.
+    for cut in 1..text.len() {
+        let (_, report) = read_cut(text.as_bytes(), &[cut]).expect("readable");
+        assert_eq!(count(&report, "padding"), 3, "cut at {cut}");
+    }
+}
+
+#[test]
+fn half_characters_and_bad_bytes_are_told_apart() {
+    let named = |name: &str| A.replace("\"a\"", &format!("\"{name}\""));
+    let (_, report) = open_list(&named(r"x\ud800y"));
+    assert!(
+        only(&report)
+            .starts_with(r"repaired: Names hold escapes of half a character (\ud800 to \udfff)")
+    );
+    let (_, report) = open_list(&named(r"x\ufffdy"));
+    assert_eq!(warnings(&report), Vec::<&str>::new());
+}
+
+#[test]
+fn base_times_and_ranks_that_cannot_be_used_are_named() {
+    let relative = A.replace("1700000000000000", "17");
+    for (header, code) in [
+        (r#""baseTimeNanoseconds":"soon""#, Some("bad_base_time")),
+        (r#""baseTimeNanoseconds":1.5e999"#, Some("bad_base_time")),
+        (r#""baseTimeNanoseconds":null"#, None),
+        (r#""baseTimeNanoseconds":1700000000000000000"#, None),
+        (r#""distributedInfo":{"rank":-1}"#, Some("bad_rank")),
+        (r#""distributedInfo":{"rank":"first"}"#, Some("bad_rank")),
+        (r#""distributedInfo":[nan]"#, Some("bad_rank")),
+        (r#""distributedInfo":{"backend":"nccl"}"#, None),
+        (r#""distributedInfo":{"rank":3}"#, None),
+    ] {
+        let (_, report) = open(&format!(r#"{{{header},"traceEvents":[{relative}]}}"#));
+        let told = ["bad_base_time", "bad_rank"].map(|c| count(&report, c));
+        let expected = ["bad_base_time", "bad_rank"].map(|c| u64::from(code == Some(c)));
+        assert_eq!(told, expected, "{header}");
+    }
+}
+
+#[test]
+fn an_event_list_that_is_none_is_named_for_what_it_is() {
+    for (value, what) in [
+        ("null", "null"),
+        ("{}", "an object"),
+        ("\"x\"", "a text"),
+        ("17", "a single value"),
+    ] {
+        let error = read(&format!(r#"{{"traceEvents":{value}}}"#))
+            .err()
+            .expect("refused");
+        let cause = format!("This JSON object is no trace: its traceEvents is {what}, not a list.");
+        assert_eq!(error.cause, cause);
+    }
+    // Keys that would act on a terminal are shown without that.
+    let error = read("{\"\u{1b}[2J\0\":1}").err().expect("refused");
+    assert!(!error.cause.contains(char::is_control), "{}", error.cause);
+}

@@ -1,0 +1,155 @@
+//! What files are taken for.
+
+use super::*;
+
+fn content(text: &[u8]) -> Content {
+    Head::of_reader(text, &Progress::new())
+        .expect("memory reads")
+        .content()
+}
+
+const SURE: Content = Content::Chrome { sure: true };
+
+#[test]
+fn json_and_lines_are_told_apart() {
+    let x = r#"{"name":"a","cat":"c","ph":"X","ts":1,"dur":2}"#;
+    assert_eq!(content(format!("[{x},{x}]").as_bytes()), SURE);
+    assert_eq!(content(format!("[\n{x},\n{x}\n]").as_bytes()), SURE);
+    assert_eq!(content(format!("[\n{x}\n{x}\n").as_bytes()), Content::Pfw);
+    assert_eq!(content(format!("{x}\n{x}\n").as_bytes()), Content::Pfw);
+    assert_eq!(content(format!("{x}\n").as_bytes()), Content::Pfw);
+    assert_eq!(
+        content(b"[\n {\"id\":\"0\",\"ph\":\"X\",\"cat\":\"POSIX\"}\n"),
+        Content::Pfw
+    );
+    assert_eq!(content(format!("[{x}]").as_bytes()), SURE);
+    assert_eq!(
+        content(format!("{{\"traceEvents\": [{x}]}}").as_bytes()),
+        SURE
+    );
+    assert_eq!(
+        content(format!("\u{feff} {{\n\"traceEvents\":[\n{x}").as_bytes()),
+        SURE
+    );
+    assert_eq!(
+        content(b"{\"fetch_wait_us\": [1, 2]}"),
+        Content::Chrome { sure: false }
+    );
+    assert_eq!(content(b"[]"), SURE);
+    assert_eq!(content(b"[\n{\"a\":[1,}}]}\n"), SURE);
+    // The first line is cut away or broken.
+    assert_eq!(
+        content(format!("me\":\"a\",\"ph\":\"X\"}}\n{x}\n{x}\n").as_bytes()),
+        Content::Pfw
+    );
+}
+
+#[test]
+fn traps_are_named() {
+    let trap = |text: &[u8]| match content(text) {
+        Content::Trap(t) => t,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(trap(b""), Trap::Empty);
+    assert_eq!(trap(b"\n \n"), Trap::Blank);
+    assert_eq!(
+        trap(b"NVIDIA Tegra Profiler Report 2025@5@1@121-255136380782v0.\n"),
+        Trap::NsightReport(Some("2025.5.1".to_owned()))
+    );
+    assert_eq!(
+        trap(b"NVIDIA Tegra Profiler Report 1.\n"),
+        Trap::NsightReport(None)
+    );
+    assert_eq!(
+        trap(b"NVIDIA Tegra Profiler Report "),
+        Trap::NsightReport(None)
+    );
+    assert_eq!(
+        trap(b"version https://git-lfs.github.com/spec/v1\n"),
+        Trap::LfsPointer
+    );
+    assert_eq!(trap(b"[[-1, 1, 5, 7]]"), Trap::MemoryTimeline);
+    assert_eq!(trap(b"[1, 2]"), Trap::OtherJson);
+    assert_eq!(
+        trap(b"{\"Type\":79}\n{\"Type\":80}\n"),
+        Trap::NsightJsonLines
+    );
+    assert_eq!(trap(b"{\"a\":79}\n{\"a\":80}\n"), Trap::JsonLines);
+    assert_eq!(trap(b"V1 log] {}\n\t\"ph\": \"B\"\n"), Trap::TextLog);
+    assert_eq!(trap(b"hello\nyou"), Trap::OtherText("hello".to_owned()));
+    assert_eq!(
+        trap(b"\x0a\xe1\x5a\x12\x0e/host:metadata\"\x92\x03\x08\x02\x12"),
+        Trap::XPlane
+    );
+    assert_eq!(trap(&[7, 1, 2, 3, 250, 0, 0, 9]), Trap::Unknown);
+    let text = "The file ends early, inside its compressed data: no byte can be read.";
+    assert_eq!(trap(&[0x1f, 0x8b, 8, 0, 0]), Trap::Damaged(text.to_owned()));
+    assert_eq!(trap(&[0; 20]), Trap::Zeros);
+    assert_eq!(
+        trap(b"\x1b[2Jx"),
+        Trap::OtherText("\u{fffd}[2Jx".to_owned())
+    );
+    assert!(matches!(trap(b"PAR1...."), Trap::NsightExport("Parquet")));
+}
+
+#[test]
+fn text_in_wide_units_is_named() {
+    let text = r#"{"schemaVersion": 1}"#;
+    let utf16: Vec<u16> = text.encode_utf16().collect();
+    let le16: Vec<u8> = utf16.iter().flat_map(|u| u.to_le_bytes()).collect();
+    let be16: Vec<u8> = utf16.iter().flat_map(|u| u.to_be_bytes()).collect();
+    let le32: Vec<u8> = text
+        .chars()
+        .flat_map(|c| u32::from(c).to_le_bytes())
+        .collect();
+    let be32: Vec<u8> = text
+        .chars()
+        .flat_map(|c| u32::from(c).to_be_bytes())
+        .collect();
+    for (bytes, mark, name) in [
+        (&le16, &b"\xff\xfe"[..], "UTF-16"),
+        (&be16, b"\xfe\xff", "UTF-16"),
+        (&le32, b"\xff\xfe\0\0", "UTF-32"),
+        (&be32, b"\0\0\xfe\xff", "UTF-32"),
+    ] {
+        let expected = Content::Trap(Trap::Wide(name));
+        assert_eq!(content(bytes), expected, "{name}");
+        assert_eq!(content(&[mark, bytes].concat()), expected, "{name}, marked");
+    }
+}
+
+#[test]
+fn many_blanks_and_long_records_are_read_past() {
+    let x = r#"{"name":"a","cat":"c","ph":"X","ts":1,"dur":2}"#;
+    let blanks = " \n\0".repeat(HEAD);
+    assert_eq!(content(format!("{blanks}[{x},{x}]").as_bytes()), SURE);
+    assert_eq!(
+        content(format!("{blanks}{x}\n{x}\n").as_bytes()),
+        Content::Pfw
+    );
+    assert_eq!(content(blanks.as_bytes()), Content::Trap(Trap::Zeros));
+    let blanks = " ".repeat(3 * HEAD + 5);
+    assert_eq!(content(blanks.as_bytes()), Content::Trap(Trap::Blank));
+    let args = "x".repeat(2 * HEAD);
+    let long = format!(r#"{{"id":1,"name":"a","ph":"X","ts":1,"dur":2,"args":{{"a":"{args}"}}}}"#);
+    assert_eq!(content(format!("{long}\n{x}\n").as_bytes()), Content::Pfw);
+    assert_eq!(
+        content(format!("[\n{long}\n{x}\n").as_bytes()),
+        Content::Pfw
+    );
+    assert_eq!(content(format!("[{long},\n{x}]").as_bytes()), SURE);
+    // Where it never ends, its own signs decide.
+    let args = "x".repeat(LONG_HEAD);
+    let endless = format!(r#"{{"name":"HH","cat":"dftracer","ph":4,"args":{{"a":"{args}"}}}}"#);
+    assert_eq!(content(endless.as_bytes()), Content::Pfw);
+    assert_eq!(content(format!("[{endless}").as_bytes()), Content::Pfw);
+}
+
+#[test]
+fn any_bytes_are_survived() {
+    for len in 0..600 {
+        let bytes: Vec<u8> = (0..len).map(|i: u32| (i * 31 % 251) as u8).collect();
+        let _ = content(&bytes);
+        let _ = content(&[b"[{\"", bytes.as_slice()].concat());
+    }
+}

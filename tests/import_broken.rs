@@ -1,0 +1,271 @@
+//! Damaged, disguised and empty files: what is said of them is what is the matter with them.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use stallscope::import::{ErrorKind, LoadError, Loaded, OpenOptions, Progress, open};
+
+fn folder(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("broken")
+        .join(name);
+    let _ = std::fs::remove_dir_all(&path);
+    std::fs::create_dir_all(&path).expect("writable target folder");
+    path
+}
+
+fn write(path: PathBuf, bytes: impl AsRef<[u8]>) -> PathBuf {
+    std::fs::write(&path, bytes).expect("writable");
+    path
+}
+
+fn load(path: &Path) -> Result<Loaded, LoadError> {
+    open(
+        &[path.to_owned()],
+        &OpenOptions::default(),
+        &Progress::new(),
+    )
+}
+
+/// What is said of a file that opens, as text.
+fn said(loaded: &Loaded) -> Vec<String> {
+    loaded.report.warnings().map(ToString::to_string).collect()
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).expect("memory");
+    encoder.finish().expect("memory")
+}
+
+/// A list of events whose text does not compress away.
+fn events(count: u32) -> String {
+    let event = |i: u32| {
+        let odd = i.wrapping_mul(2_654_435_761);
+        format!(r#"{{"ph":"X","name":"n{odd:x}","pid":1,"tid":1,"ts":{i},"dur":1}}"#)
+    };
+    let all: Vec<String> = (1..=count).map(event).collect();
+    format!("[{}]", all.join(","))
+}
+
+fn tar(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut builder = tar::Builder::new(Vec::new());
+    for (name, bytes) in members {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(bytes.len() as u64);
+        header.set_mode(0o644);
+        builder
+            .append_data(&mut header, name, *bytes)
+            .expect("memory");
+    }
+    builder.into_inner().expect("memory")
+}
+
+#[test]
+fn compressed_files_say_what_is_wrong_with_them() {
+    let dir = folder("gzip");
+    let text = events(20_000);
+    let whole = gzip(text.as_bytes());
+    let name = |what: &str| dir.join(format!("{what}.json.gz"));
+    let all = "20,000 events before";
+    let end = format!("byte {}", stallscope::time::format_count(text.len() as u64));
+
+    let mut wrong = whole.clone();
+    let last = wrong.len() - 8;
+    wrong[last] ^= 1;
+    let loaded = load(&write(name("checksum"), wrong)).expect("opens");
+    assert_eq!(loaded.trace.spans().len(), 20_000);
+    let texts = said(&loaded);
+    assert_eq!(texts.len(), 1, "{texts:?}");
+    assert!(
+        texts[0].starts_with("damaged: The content does not match its checksum"),
+        "{texts:?}"
+    );
+    assert!(
+        texts[0].contains(all) && texts[0].contains(&end),
+        "{texts:?}"
+    );
+
+    let more = [whole.as_slice(), b"this is not gzip"].concat();
+    let loaded = load(&write(name("trailing"), more)).expect("opens");
+    let expected = format!(
+        "skipped: Something that is no gzip data follows {end} of its text: it was not read. Showing the {all} it."
+    );
+    assert_eq!(said(&loaded), [expected]);
+
+    let loaded = load(&write(name("cut"), &whole[..whole.len() / 2])).expect("opens");
+    let texts = said(&loaded);
+    let early = "damaged: The file ends early, inside its compressed data. Showing the";
+    assert!(
+        texts[0].starts_with(early) && texts[0].contains("of its text"),
+        "{texts:?}"
+    );
+
+    // A block of no known type in the middle: what lies before it is shown but for the last few kilobytes.
+    let broken = 400_000;
+    let (first, rest) = text.as_bytes().split_at(broken);
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(first).expect("memory");
+    encoder.flush().expect("memory");
+    let place = encoder.get_ref().len();
+    encoder.write_all(rest).expect("memory");
+    let mut bytes = encoder.finish().expect("memory");
+    bytes[place] = 0xff;
+    let loaded = load(&write(name("corrupt"), &bytes)).expect("opens");
+    let texts = said(&loaded);
+    assert!(
+        texts[0].starts_with("damaged: The compressed data is damaged behind byte "),
+        "{texts:?}"
+    );
+    let read = loaded.report.files[0].inflated_bytes;
+    assert!(
+        (broken as u64 - (32 << 10)..=broken as u64).contains(&read),
+        "{read}"
+    );
+}
+
+#[test]
+fn a_file_that_is_damaged_before_its_first_event_is_refused_for_that() {
+    let dir = folder("early");
+    // Events may follow: the damage lies behind what is looked at first.
+    let text = format!(
+        r#"{{"a": "{}", "traceEvents": {}}}"#,
+        "x".repeat(300_000),
+        events(10)
+    );
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder
+        .write_all(&text.as_bytes()[..200_000])
+        .expect("memory");
+    encoder.flush().expect("memory");
+    let place = encoder.get_ref().len();
+    encoder
+        .write_all(&text.as_bytes()[200_000..])
+        .expect("memory");
+    let mut bytes = encoder.finish().expect("memory");
+    bytes[place] = 0xff;
+    let path = write(dir.join("a.json.gz"), &bytes);
+    let error = load(&path).err().expect("refused");
+    assert_eq!(error.kind, ErrorKind::Corrupt);
+    assert!(
+        error
+            .cause
+            .starts_with("The compressed data is damaged behind byte "),
+        "{error}"
+    );
+    // In a folder it is named, alone and beside a trace.
+    let error = load(&dir).err().expect("refused");
+    assert_eq!((error.kind, &error.path), (ErrorKind::Corrupt, &path));
+    write(dir.join("b.json"), events(3));
+    let loaded = load(&dir).expect("opens");
+    let notices = loaded.report.warnings().map(|n| (n.code, n.path.clone()));
+    assert_eq!(notices.collect::<Vec<_>>(), [("file_refused", Some(path))]);
+}
+
+#[test]
+fn blanks_and_zeros_in_front_are_passed_over_and_alone_are_named() {
+    let dir = folder("blanks");
+    let blanks = " ".repeat(3 << 20);
+    let path = write(dir.join("a.json"), format!("{blanks}\n{}", events(3)));
+    let loaded = load(&path).expect("opens");
+    assert_eq!(loaded.trace.spans().len(), 3);
+    assert_eq!(said(&loaded), Vec::<String>::new());
+    let line = r#"{"id":1,"name":"read","cat":"POSIX","pid":7,"tid":7,"ts":1795965000000000,"dur":5,"ph":1,"args":{}}"#;
+    let path = write(
+        dir.join("a.pfw"),
+        format!("{}\n{line}\n", "\n".repeat(100_000)),
+    );
+    assert_eq!(load(&path).expect("opens").trace.spans().len(), 1);
+    for (name, bytes, cause) in [
+        (
+            "blank",
+            blanks.into_bytes(),
+            "The file holds nothing but blanks.",
+        ),
+        (
+            "zero",
+            vec![0; 200_000],
+            "The file holds nothing but zero bytes",
+        ),
+    ] {
+        let error = load(&write(dir.join(name), bytes)).err().expect("refused");
+        assert_eq!(error.kind, ErrorKind::Empty);
+        assert!(error.cause.starts_with(cause), "{error}");
+    }
+}
+
+#[test]
+fn archives_are_checked_to_their_end_and_say_what_is_wrong_in_words() {
+    let dir = folder("archives");
+    let text = events(2_000);
+    let whole = tar(&[("a.json", text.as_bytes())]);
+    let mut packed = gzip(&whole);
+    let last = packed.len() - 8;
+    packed[last] ^= 1;
+    let loaded = load(&write(dir.join("checksum.tar.gz"), &packed)).expect("opens");
+    assert_eq!(loaded.trace.spans().len(), 2_000);
+    let expected = "damaged: The archive does not match its gzip checksum: some of what is in it may be wrong.";
+    assert_eq!(said(&loaded), [expected]);
+
+    // A second header with bytes that are no number: they are not shown.
+    let two = tar(&[("a.json", text.as_bytes()), ("b.json", b"[]")]);
+    let header = whole.len() - 1024;
+    let mut bytes = two;
+    bytes[header + 148..header + 156].copy_from_slice(b"\x1b[2J\xff\xff\xff\xff");
+    let loaded = load(&write(dir.join("header.tar"), &bytes)).expect("opens");
+    let expected = "damaged: The archive is damaged (the header of a member is broken): what lies before that is read.";
+    assert_eq!(said(&loaded), [expected]);
+
+    // A size beyond the end of the file.
+    let cut = write(dir.join("cut.tar"), &whole[..60_000]);
+    let loaded = load(&cut).expect("opens");
+    assert_eq!(loaded.report.files[0].bytes, 60_000 - 512);
+    let cut = write(dir.join("cut.tar.gz"), gzip(&whole[..60_000]));
+    let loaded = load(&cut).expect("opens");
+    assert_eq!(loaded.report.files[0].bytes, 60_000 - 512);
+
+    let error = load(&write(
+        dir.join("cut.zip"),
+        b"PK\x03\x04 and nothing that follows",
+    ))
+    .err();
+    let cause = "The zip archive cannot be read: its directory, which stands at its end, is missing or broken.";
+    assert_eq!(error.expect("refused").cause, cause);
+}
+
+#[test]
+fn zip_members_that_cannot_be_unpacked_are_named_with_the_reason() {
+    let dir = folder("zip");
+    let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let options = zip::write::SimpleFileOptions::default();
+    let options = options.compression_method(zip::CompressionMethod::Stored);
+    writer.start_file("run/t.json", options).expect("memory");
+    writer.write_all(events(5).as_bytes()).expect("memory");
+    let whole = writer.finish().expect("memory").into_inner();
+    // Flags and method stand at bytes 6 and 8 of the member's header, and at 8 and 10 of the directory's.
+    let directory = memchr::memmem::rfind(&whole, b"PK\x01\x02").expect("there");
+    for (name, place, value, why) in [
+        ("encrypted", (6, 8), 1, "it is encrypted"),
+        (
+            "zstd",
+            (8, 10),
+            93,
+            "its compression (zstd) is not supported",
+        ),
+        (
+            "odd",
+            (8, 10),
+            77,
+            "its compression (an unknown one) is not supported",
+        ),
+    ] {
+        let mut bytes = whole.clone();
+        bytes[place.0] = value;
+        bytes[directory + place.1] = value;
+        let error = load(&write(dir.join(format!("{name}.zip")), &bytes))
+            .err()
+            .expect("refused");
+        let cause = format!("No trace in this archive can be read: run/t.json: {why}.");
+        assert_eq!((error.kind, error.cause), (ErrorKind::NothingInside, cause));
+    }
+}

@@ -1,0 +1,166 @@
+//! Nsight exports of several ranks, and tables in forms that nsys does not write: what is known is used, the rest named.
+
+#[path = "support/nsight_help.rs"]
+mod help;
+#[path = "support/nsight_tiny.rs"]
+mod tiny;
+
+use std::sync::Arc;
+
+use stallscope::analysis::{Analysis, Options, Rules};
+use stallscope::import::{Loaded, Place};
+
+use help::{find, lane, load, noted, scratch, warnings};
+use tiny::Tiny;
+
+const MS: i64 = 1_000_000;
+
+/// The tiny export of schema 3.24.0, changed by `change`.
+fn changed(name: &str, change: impl FnOnce(&mut Tiny)) -> Loaded {
+    let path = scratch(name).join("report.sqlite");
+    change(&mut Tiny::write(&path, "3.24.0"));
+    load(&path).unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
+/// Two processes with a GPU each: the second one runs the same loop under pid 11 on device 1.
+fn two_ranks(t: &mut Tiny) {
+    for (table, device, process) in [
+        ("KERNEL", true, "globalPid"),
+        ("MEMCPY", true, "globalPid"),
+        ("SYNCHRONIZATION", true, "globalPid"),
+        ("RUNTIME", false, "globalTid"),
+    ] {
+        let table = format!("CUPTI_ACTIVITY_KIND_{table}");
+        t.sql(&copy_rows(&table, device, process));
+    }
+    t.sql(&copy_rows("NVTX_EVENTS", false, "globalTid"));
+}
+
+/// Copies all rows of a table to the process with the next pid, and to device 1.
+fn copy_rows(table: &str, device: bool, process: &str) -> String {
+    let device = if device { "deviceId=1," } else { "" };
+    format!(
+        "CREATE TEMP TABLE copied AS SELECT * FROM {table};
+         UPDATE copied SET {device} {process}={process}+{};
+         INSERT INTO {table} SELECT * FROM copied;
+         DROP TABLE copied;",
+        (1 << 24) + i64::from(process == "globalTid")
+    )
+}
+
+#[test]
+fn ranks_have_the_gpus_that_their_streams_work_on_without_any_call() {
+    let waits = |loaded: Loaded| {
+        let (rules, options) = (Rules::builtin(), Options::default());
+        let trace = Arc::new(loaded.trace);
+        let analysis = Analysis::new(trace, &rules, &options, &|_| true).expect("not cancelled");
+        let ranks = analysis.ranks().iter();
+        let exposed = ranks.map(|r| (r.rank, r.gpu, r.wait.measure(), r.wait_exposed.measure()));
+        exposed.collect::<Vec<_>>()
+    };
+    let expected = [
+        (0, Some(0), 38 * MS, 11 * MS),
+        (1, Some(1), 38 * MS, 11 * MS),
+    ];
+    let loaded = changed("two_ranks", two_ranks);
+    assert_eq!(waits(loaded), expected);
+    let loaded = changed("two_ranks_no_runtime", |t| {
+        two_ranks(t);
+        t.sql("DELETE FROM CUPTI_ACTIVITY_KIND_RUNTIME");
+    });
+    assert_eq!(warnings(&loaded), ["no_runtime"]);
+    assert_eq!(waits(loaded), expected);
+}
+
+#[test]
+fn operations_of_unknown_processes_are_no_rank_of_their_own() {
+    let loaded = changed("two_ranks_no_process", |t| {
+        two_ranks(t);
+        t.sql("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET globalPid=NULL");
+    });
+    let trace = &loaded.trace;
+    let ranks: Vec<_> = trace
+        .processes()
+        .iter()
+        .map(|p| (p.pid.as_str(), p.rank))
+        .collect();
+    assert_eq!(ranks, [("10", 0), ("11", 1)]);
+    // Each GPU is one rank's, by its copies.
+    assert_eq!(lane(trace, "G?.0.1.7").rank, 0);
+    assert_eq!(lane(trace, "G?.1.1.7").rank, 1);
+    assert_eq!(trace.launches().len(), 2, "of the copies");
+}
+
+#[test]
+fn tables_that_cannot_be_read_by_row_number_are_named() {
+    let odd = [
+        (
+            "view",
+            "ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME TO kernels;
+             CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS SELECT * FROM kernels;",
+            "it is a view, not a table",
+        ),
+        (
+            "without_rowid",
+            "DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL;
+             CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER PRIMARY KEY, end INTEGER) WITHOUT ROWID;
+             INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1, 2);",
+            "its rows have no numbers",
+        ),
+    ];
+    for (name, sql, why) in odd {
+        let loaded = changed(name, |t| t.sql(sql));
+        assert_eq!(warnings(&loaded), ["table_unreadable", "no_kernels"]);
+        let text: Vec<String> = loaded.report.warnings().map(ToString::to_string).collect();
+        let expected = format!(
+            "skipped: A table could not be read and was left out (CUPTI_ACTIVITY_KIND_KERNEL: {why})."
+        );
+        assert_eq!(text[0], expected);
+        assert!(text[1].contains("could not be read"), "{}", text[1]);
+        // The copy is there.
+        assert_eq!(loaded.trace.launches().len(), 1);
+    }
+}
+
+#[test]
+fn names_of_tables_and_columns_are_matched_without_regard_to_case() {
+    let loaded = changed("small_letters", |t| {
+        t.sql(
+            "ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME TO k;
+             ALTER TABLE k RENAME TO cupti_activity_kind_kernel;
+             ALTER TABLE cupti_activity_kind_kernel RENAME COLUMN correlationId TO CORRELATIONID;
+             ALTER TABLE StringIds RENAME TO s;
+             ALTER TABLE s RENAME TO STRINGIDS;",
+        );
+    });
+    assert_eq!(warnings(&loaded), Vec::<&str>::new());
+    assert_eq!(loaded.trace.launches().len(), 6);
+    find(&loaded.trace, "K1");
+}
+
+#[test]
+fn the_place_of_damage_is_a_row_or_none() {
+    let path = scratch("damaged_root").join("report.sqlite");
+    let t = Tiny::write(&path, "3.24.0");
+    let page: i64 =
+        t.db.query_row(
+            "SELECT rootpage FROM sqlite_master WHERE name='CUPTI_ACTIVITY_KIND_MEMCPY'",
+            [],
+            |row| row.get(0),
+        )
+        .expect("there");
+    let size: i64 =
+        t.db.query_row("PRAGMA page_size", [], |row| row.get(0))
+            .expect("a number");
+    drop(t);
+    let mut bytes = std::fs::read(&path).expect("readable");
+    let from = usize::try_from((page - 1) * size).expect("small");
+    bytes[from..from + 16].fill(0xff);
+    std::fs::write(&path, bytes).expect("writable");
+    let loaded = load(&path).expect("opens");
+    assert!(noted(&loaded, "damaged_table") > 0);
+    let places = loaded.report.notices.iter().flat_map(|n| &n.places);
+    for place in places {
+        assert!(matches!(place, Place::Row(1..)), "{place}");
+    }
+}
