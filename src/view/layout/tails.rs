@@ -56,7 +56,7 @@ pub(super) fn row(ctx: &mut Ctx<'_>, at: (u32, u16), place: Place, out: &mut Lay
         let wall = if covered {
             over(ctx, rect, place.bar, out);
             // Low enough to leave labels alone.
-            Rect::new(x1 - 1.5, place.bar.y1 - 6.0, x1, place.bar.y1)
+            Rect::new(x1 - 1.5, place.bar.y1 - 4.0, x1, place.bar.y1)
         } else {
             Rect::new(x1 - 1.5, rect.y0 - 4.0, x1, rect.y1 + 4.0)
         };
