@@ -5,7 +5,7 @@
 //! for layout, painting into shapes and tessellation of one frame, at every zoom. Median of five batches of 40.
 
 use std::io::Write;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant as Clock;
 
 #[path = "../tests/common/timeline.rs"]
@@ -18,8 +18,8 @@ use stallscope::model::{ArgsRef, Counter, Instant, LaneId, Role};
 use stallscope::paint::paint;
 use stallscope::time::TimeRange;
 use stallscope::view::{
-    DrawList, LayoutInput, Lod, Metrics, Options, OverviewInput, Scroll, Size, Theme, Viewport,
-    layout, overview,
+    DrawList, LayoutInput, Lod, Metrics, Options, OverviewInput, RowState, RowTree, Rows, Scroll,
+    Size, Theme, Viewport, layout, overview,
 };
 use timeline::{Maker, Scene};
 
@@ -108,7 +108,14 @@ fn scene() -> &'static Scene {
             lod.heap_bytes() as f64 / n as f64,
             begin.elapsed().as_secs_f64() * 1e3,
         );
-        drop(again);
+        let begin = Clock::now();
+        let tree = RowTree::new(&scene.trace, &scene.analysis, Arc::new(again));
+        let _ = writeln!(
+            std::io::stderr(),
+            "rows of collapsed groups {:.2} B per span, built in {:.0} ms",
+            tree.heap_bytes() as f64 / n as f64,
+            begin.elapsed().as_secs_f64() * 1e3,
+        );
         scene
     })
 }
@@ -160,6 +167,10 @@ fn height(scene: &Scene) -> f32 {
 }
 
 fn draw(scene: &Scene, zoom: f64) -> DrawList {
+    draw_rows(scene, &scene.rows, zoom)
+}
+
+fn draw_rows(scene: &Scene, rows: &Rows, zoom: f64) -> DrawList {
     let all = scene.trace.extent();
     let mut view = Viewport::new(all, WIDTH - HEADER);
     let len = (all.len() as f64 / zoom) as i64;
@@ -170,7 +181,7 @@ fn draw(scene: &Scene, zoom: f64) -> DrawList {
     layout(&LayoutInput {
         trace: &scene.trace,
         analysis: &scene.analysis,
-        rows: &scene.rows,
+        rows,
         viewport: &view,
         theme: &Theme::dark(),
         size: Size::new(WIDTH, height(scene)),
@@ -264,6 +275,7 @@ fn main() {
         let sum: f64 = stages.iter().sum();
         let _ = writeln!(std::io::stderr(), "  together   {sum:.2} ms");
     }
+    collapsed(scene);
     let view = Viewport::new(scene.trace.extent(), 1_000.0);
     let lod = scene.rows.tree().lod();
     report("overview", || {
@@ -277,6 +289,33 @@ fn main() {
             hits: None,
         }));
     });
+}
+
+/// All groups collapsed, and what a hover over their widest run asks for.
+fn collapsed(scene: &Scene) {
+    let tree = scene.rows.tree();
+    let mut state = RowState::default();
+    for id in tree.ids() {
+        state.set_collapsed(tree, id, true);
+    }
+    let rows = Rows::new(tree.clone(), &state);
+    for zoom in [1.0, 30.0, 1_000.0] {
+        let list = draw_rows(scene, &rows, zoom);
+        let marks = list.marks.len();
+        let _ = writeln!(std::io::stderr(), "collapsed, zoom {zoom}: {marks} marks");
+        report("layout", || {
+            std::hint::black_box(draw_rows(scene, &rows, zoom));
+        });
+    }
+    for rows in [&scene.rows, &rows] {
+        let list = draw_rows(scene, rows, 1.0);
+        if let Some(mark) = list.marks.iter().max_by_key(|m| m.count) {
+            let _ = writeln!(std::io::stderr(), "longest of {} spans", mark.count);
+            report("longest", || {
+                std::hint::black_box(mark.longest(&scene.trace, &scene.analysis, rows));
+            });
+        }
+    }
 }
 
 /// The clock above moves in scheduler ticks of some milliseconds: batches make it precise.
