@@ -80,16 +80,19 @@ fn cancelled(path: &Path, rules: &Rules, delay: Duration) -> Option<(Phase, Dura
 fn measure(path: &Path, rules: &Rules, moments: u32) {
     let (total, shares) = whole(path, rules);
     println!("{}: {total:.2?} in all", path.display());
-    let mut worst = [(0_u32, Duration::ZERO); 5];
+    let mut worst = [(0_u32, Duration::ZERO, 0); 5];
     for i in 0..moments {
         if let Some((phase, took)) = cancelled(path, rules, total * i / moments) {
             let slot = &mut worst[phase as usize];
-            *slot = (slot.0 + 1, slot.1.max(took));
+            slot.0 += 1;
+            if took > slot.1 {
+                (slot.1, slot.2) = (took, 100 * i / moments);
+            }
         }
     }
-    for (phase, (share, (times, longest))) in PHASES.iter().zip(shares.iter().zip(worst)) {
+    for (phase, (share, (times, longest, at))) in PHASES.iter().zip(shares.iter().zip(worst)) {
         println!(
-            "  {:30} {share:>10.1?}   {times:3} cancels, longest {longest:>10.1?}",
+            "  {:30} {share:>10.1?}   {times:3} cancels, longest {longest:>10.1?} at {at:3} % of the whole",
             phase.label()
         );
     }

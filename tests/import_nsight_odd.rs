@@ -144,7 +144,7 @@ fn the_place_of_damage_is_a_row_or_none() {
     let t = Tiny::write(&path, "3.24.0");
     let page: i64 =
         t.db.query_row(
-            "SELECT rootpage FROM sqlite_master WHERE name='CUPTI_ACTIVITY_KIND_MEMCPY'",
+            "SELECT rootpage FROM sqlite_master WHERE name='CUPTI_ACTIVITY_KIND_RUNTIME'",
             [],
             |row| row.get(0),
         )
@@ -159,6 +159,9 @@ fn the_place_of_damage_is_a_row_or_none() {
     std::fs::write(&path, bytes).expect("writable");
     let loaded = load(&path).expect("opens");
     assert!(noted(&loaded, "damaged_table") > 0);
+    let mut texts = loaded.report.warnings().map(|n| n.text.as_str());
+    let unread = "The CUDA API calls of this export could not be read";
+    assert!(texts.any(|t| t.starts_with(unread)));
     let places = loaded.report.notices.iter().flat_map(|n| &n.places);
     for place in places {
         assert!(matches!(place, Place::Row(1..)), "{place}");

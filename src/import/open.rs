@@ -3,7 +3,10 @@
 //! Knows the importers' entry points and nothing of their formats.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+
+use rustc_hash::FxHashMap;
 
 use super::find::{self, Candidate, Format, Looked};
 use super::memory;
@@ -151,12 +154,16 @@ impl Attempt {
     /// hand.
     fn kept(&self, files: &[Candidate], options: &OpenOptions) -> Vec<Candidate> {
         let failed: BTreeSet<&Path> = self.failed.iter().map(|(p, _)| p.as_path()).collect();
+        // A run may have thousands of files.
+        let sources = self.builder.so_far().sources().iter();
+        let sources: FxHashMap<&OsStr, &Source> =
+            sources.map(|s| (s.path.as_os_str(), s)).collect();
         let mut first: Option<bool> = None;
         files
             .iter()
             .filter(|f| !failed.contains(f.path.as_path()))
             .filter(|f| {
-                let Some(source) = self.source_of(f) else {
+                let Some(source) = sources.get(f.path.as_os_str()) else {
                     return true;
                 };
                 let unix = matches!(source.clock, Clock::Unix { .. });

@@ -165,7 +165,7 @@ impl ImportReport {
         let found = self
             .notices
             .iter_mut()
-            .find(|n| n.code == code && n.source == source && n.kind == kind);
+            .find(|n| n.source == source && n.kind == kind && n.code == code);
         let notice = if let Some(n) = found {
             n
         } else {

@@ -152,6 +152,7 @@ pub(super) fn merge(files: &mut [FileInfo], ctx: &mut Context<'_>) -> Result<(),
         merge.file(file, ctx)?;
         super::notices::file(file, merge.source, roles[i], &hashes, ctx);
     }
+    ctx.progress.check(&files[0].data.path)?;
     super::notices::run(files, ctx);
     Ok(())
 }

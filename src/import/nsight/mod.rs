@@ -133,7 +133,7 @@ struct Importer<'a> {
     plans: BTreeMap<&'static str, Plan>,
     /// Rows read, by table.
     read_rows: BTreeMap<&'static str, u64>,
-    /// Tables that are there and could not be read.
+    /// Tables that are there and of which some or all could not be read.
     left_out: BTreeSet<&'static str>,
     /// Row numbers of all tables that are read, and how many of them are behind us.
     expected: u64,
@@ -320,6 +320,9 @@ impl<'a> Importer<'a> {
             if columns & !times != 0 {
                 self.tally.row(Reason::BadValue, table, rowid);
             }
+        }
+        if !block.damage.is_empty() {
+            self.left_out.insert(table);
         }
         for &rowid in &block.damage {
             // The least number stands for "from the start on", where no row can be read at all.
