@@ -8,7 +8,7 @@ mod tiny;
 use std::sync::Arc;
 
 use stallscope::analysis::{Analysis, Options, Rules};
-use stallscope::import::{Loaded, Place};
+use stallscope::import::{Loaded, OpenOptions, Place, Progress};
 
 use help::{find, lane, load, noted, scratch, warnings};
 use tiny::Tiny;
@@ -165,5 +165,53 @@ fn the_place_of_damage_is_a_row_or_none() {
     let places = loaded.report.notices.iter().flat_map(|n| &n.places);
     for place in places {
         assert!(matches!(place, Place::Row(1..)), "{place}");
+    }
+}
+
+#[test]
+fn damage_inside_a_tree_costs_the_same_rows_on_any_number_of_threads() {
+    let path = scratch("damaged_tree").join("report.sqlite");
+    let t = Tiny::write(&path, "3.24.0");
+    // Many ranges of row numbers, so that several connections read.
+    t.sql(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+         INSERT INTO StringIds SELECT 1000000 * i, 'text number ' || i FROM n;",
+    );
+    let query = "SELECT rootpage FROM sqlite_master WHERE name='StringIds'";
+    let number = |sql: &str| {
+        let number: u32 = t.db.query_row(sql, [], |row| row.get(0)).expect("a number");
+        number as usize
+    };
+    let (page, size) = (number(query), number("PRAGMA page_size"));
+    drop(t);
+    let whole = std::fs::read(&path).expect("readable");
+    let root = (page - 1) * size;
+    assert_eq!(whole[root], 5, "a page of pointers to others");
+    // The third cell reaches over the end of the page: seen by whoever looks at the page for the first time.
+    let mut bytes = whole.clone();
+    let last = u16::try_from(size - 4).expect("small").to_be_bytes();
+    bytes[root + 16..root + 18].copy_from_slice(&last);
+    std::fs::write(&path, bytes).expect("writable");
+    let open = |threads: usize| {
+        let options = OpenOptions {
+            threads,
+            ..OpenOptions::default()
+        };
+        stallscope::import::open(std::slice::from_ref(&path), &options, &Progress::new())
+            .expect("opens")
+    };
+    let one = open(1);
+    for threads in [2, 3, 5] {
+        let several = open(threads);
+        assert_eq!(one.report, several.report, "{threads} threads");
+        let names = |l: &Loaded| -> Vec<String> {
+            let trace = &l.trace;
+            trace
+                .spans()
+                .ids()
+                .map(|s| trace.span_name(s).to_owned())
+                .collect()
+        };
+        assert_eq!(names(&one), names(&several), "{threads} threads");
     }
 }

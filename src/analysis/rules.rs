@@ -470,8 +470,10 @@ fn last_line(text: &str) -> String {
     text.lines().last().unwrap_or_default().to_owned()
 }
 
+/// The line of a place, from 1; the end of the text is on its last line.
 fn line_of(text: &str, at: usize) -> usize {
-    1 + text.bytes().take(at).filter(|&b| b == b'\n').count()
+    let breaks = text.bytes().take(at).filter(|&b| b == b'\n').count();
+    (1 + breaks).min(text.lines().count().max(1))
 }
 
 /// Where `key` is written inside the table at `span`; the table's start if it is not found.
@@ -543,6 +545,9 @@ mod tests {
         let lines: Vec<usize> = problems.iter().map(|p| p.line).collect();
         assert_eq!(lines, [5, 13, 19], "{problems:#?}");
         assert!(problems[0].to_string().starts_with("u.toml:5: "));
+        // A text that ends inside a string.
+        let (_, problems) = Rules::parse("format = 1\n[[rule]]\nid = \'\'\'a\n", "u.toml");
+        assert_eq!(problems[0].line, 3, "{problems:?}");
         assert_eq!(rules.classify(CPU, "", "good", &nothing).1, Some("b"));
         let (rules, problems) = Rules::parse("format = 1\n[[rule]\n", "u.toml");
         assert_eq!((problems.len(), problems[0].line), (1, 2));

@@ -265,6 +265,7 @@ fn import_run(
 ) -> Result<(), LoadError> {
     let mut inputs = Vec::new();
     for file in files.iter().filter(|f| f.format == Format::Pfw) {
+        ctx.progress.check(&file.path)?;
         match file.input() {
             Ok(input) => inputs.push(input),
             Err(e) if files.len() == 1 => return Err(e),

@@ -45,6 +45,8 @@ struct Piece {
 /// # Errors
 /// When no reader thread can be started, and on cancel.
 pub(super) fn read(input: Input, progress: &Progress) -> Result<FileData, LoadError> {
+    // A run may have thousands of files, and each is read by a thread of its own.
+    progress.check(&input.path)?;
     let mut data = FileData {
         path: input.path.clone(),
         disk_bytes: input.disk_bytes,
