@@ -103,9 +103,10 @@ fn scene() -> &'static Scene {
         let again = Lod::build(&scene.trace, &scene.analysis);
         let _ = writeln!(
             std::io::stderr(),
-            "{n} spans, {} lanes; level of detail {:.2} B per span, built in {:.0} ms",
+            "{n} spans, {} lanes; level of detail {:.2} B per span and {:.1} MB of samples and instants, built in {:.0} ms",
             scene.trace.lanes().len(),
-            lod.heap_bytes() as f64 / n as f64,
+            (lod.heap_bytes() - lod.sample_bytes()) as f64 / n as f64,
+            lod.sample_bytes() as f64 / 1e6,
             begin.elapsed().as_secs_f64() * 1e3,
         );
         let begin = Clock::now();

@@ -1,7 +1,8 @@
 //! A few seconds of what the fuzz targets do: every seed, and changed seeds, through the same functions. The changes are
 //! random but the same on every run.
 //!
-//! `cargo test --test fuzz_smoke -- --ignored` writes the seeds to `fuzz/corpus`, for the real fuzzer.
+//! With `STALLSCOPE_FUZZ_SEEDS` set to a folder the seeds are also written there, a folder per target: the corpora that the
+//! real fuzzer begins with.
 
 use std::path::{Path, PathBuf};
 
@@ -15,8 +16,6 @@ mod seeds;
 mod tiny;
 
 use mutate::Random;
-
-const TARGETS: [&str; 5] = ["chrome", "pfw", "nsight", "container", "rules"];
 
 fn scratch(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
@@ -43,6 +42,13 @@ fn smoke(target: &str, runs: usize) {
     let runs = wanted.and_then(|n| n.parse().ok()).unwrap_or(runs);
     let folder = scratch(target);
     let seeds = seeds::of(target, &folder);
+    if let Some(corpora) = std::env::var_os("STALLSCOPE_FUZZ_SEEDS") {
+        let corpus = PathBuf::from(corpora).join(target);
+        std::fs::create_dir_all(&corpus).expect("a writable folder");
+        for (i, seed) in seeds.iter().enumerate() {
+            std::fs::write(corpus.join(format!("seed-{i:02}")), seed).expect("a writable folder");
+        }
+    }
     for seed in &seeds {
         run(target, &folder, seed);
     }
@@ -83,18 +89,4 @@ fn changed_archives_do_no_harm() {
 #[test]
 fn changed_rules_do_no_harm() {
     smoke("rules", 60);
-}
-
-#[test]
-#[ignore = "writes files for the real fuzzer"]
-fn write_corpora() {
-    for target in TARGETS {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("fuzz/corpus")
-            .join(target);
-        std::fs::create_dir_all(&folder).expect("a writable folder");
-        for (i, seed) in seeds::of(target, &scratch("corpora")).iter().enumerate() {
-            std::fs::write(folder.join(format!("seed-{i:02}")), seed).expect("a writable folder");
-        }
-    }
 }

@@ -233,6 +233,19 @@ impl Lod {
     /// Bytes held per trace, all levels together.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
+        self.span_bytes() + self.sample_bytes()
+    }
+
+    /// Of [`Self::heap_bytes`]: what samples of counters and instants take.
+    #[must_use]
+    pub fn sample_bytes(&self) -> usize {
+        let counters: usize = self.counters.iter().map(CounterTree::heap_bytes).sum();
+        let instants: usize = self.instants.iter().map(|r| r.ids.capacity() * 4).sum();
+        counters + instants
+    }
+
+    /// Of [`Self::heap_bytes`]: what spans, waits and tails take.
+    fn span_bytes(&self) -> usize {
         let leaves: usize = self.leaves.iter().map(Leaf::heap_bytes).sum();
         let busy: usize = self.gpu_busy.iter().map(Tree::heap_bytes).sum();
         let waits: usize = self
@@ -251,11 +264,9 @@ impl Lod {
             .iter()
             .map(|r| r.wait.heap_bytes() + r.exposed.heap_bytes() + r.unrecorded.heap_bytes())
             .sum();
-        let counters: usize = self.counters.iter().map(CounterTree::heap_bytes).sum();
-        let instants: usize = self.instants.iter().map(|r| r.ids.capacity() * 4).sum();
         let tails: usize = self.tails.values().map(TailRow::heap_bytes).sum();
         let own: usize = self.rank_waits.iter().map(|w| w.capacity() * 4).sum();
-        leaves + busy + waits + ranks + counters + instants + tails + own
+        leaves + busy + waits + ranks + tails + own
     }
 
     fn wait_rows(
