@@ -1,5 +1,7 @@
 //! Archives, folders and mixed sets: what opens together, what is left out and why, cancelling.
 
+mod common;
+
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -7,12 +9,7 @@ use stallscope::import::{ArgsReader, ErrorKind, Loaded, NoticeKind, OpenOptions,
 use stallscope::model::{ArgsOrigin, SpanId};
 
 fn folder(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .join("containers")
-        .join(name);
-    let _ = std::fs::remove_dir_all(&path);
-    std::fs::create_dir_all(&path).expect("writable target folder");
-    path
+    common::scratch(&format!("containers_{name}"))
 }
 
 fn write(path: PathBuf, bytes: impl AsRef<[u8]>) -> PathBuf {

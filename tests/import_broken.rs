@@ -1,17 +1,14 @@
 //! Damaged, disguised and empty files: what is said of them is what is the matter with them.
 
+mod common;
+
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use stallscope::import::{ErrorKind, LoadError, Loaded, OpenOptions, Progress, open};
+use stallscope::import::{ErrorKind, LoadError, Loaded, OpenOptions};
 
 fn folder(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .join("broken")
-        .join(name);
-    let _ = std::fs::remove_dir_all(&path);
-    std::fs::create_dir_all(&path).expect("writable target folder");
-    path
+    common::scratch(&format!("broken_{name}"))
 }
 
 fn write(path: PathBuf, bytes: impl AsRef<[u8]>) -> PathBuf {
@@ -20,11 +17,7 @@ fn write(path: PathBuf, bytes: impl AsRef<[u8]>) -> PathBuf {
 }
 
 fn load(path: &Path) -> Result<Loaded, LoadError> {
-    open(
-        &[path.to_owned()],
-        &OpenOptions::default(),
-        &Progress::new(),
-    )
+    common::open_with(path, OpenOptions::default().threads)
 }
 
 /// What is said of a file that opens, as text.
