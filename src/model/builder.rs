@@ -7,6 +7,7 @@ use super::flows::Flow;
 use super::ids::{
     CatId, CounterId, DeviceId, LaneId, NameId, ProcessId, RawSpan, SourceId, StreamId,
 };
+use super::links::Pairs;
 use super::tables::{
     ArgsRef, Category, CopyInfo, Counter, Device, Instant, Lane, Process, Source, Stream, SyncScope,
 };
@@ -45,12 +46,7 @@ pub struct SpanRow {
 pub struct TraceBuilder {
     pub(super) trace: Trace,
     pub(super) categories: BTreeMap<(String, bool), CatId>,
-    pub(super) launches: Vec<(RawSpan, RawSpan)>,
-    pub(super) fwdbwd: Vec<(RawSpan, RawSpan)>,
-    pub(super) flows: Vec<Flow>,
-    pub(super) syncs: Vec<(RawSpan, SyncScope)>,
-    pub(super) copies: Vec<(RawSpan, CopyInfo)>,
-    pub(super) unfinished: Vec<RawSpan>,
+    pub(super) pairs: Pairs,
     pub(super) captures: Vec<(SourceId, TimeRange)>,
     pub(super) keep_times: bool,
 }
@@ -226,16 +222,16 @@ impl TraceBuilder {
 
     /// Says that a span's end was not recorded. Its duration is set on finish: to the end of its source.
     pub fn mark_unfinished(&mut self, span: RawSpan) {
-        self.unfinished.push(span);
+        self.pairs.unfinished.push(span);
     }
 
     /// Links a CPU call to a GPU operation that it launched. A second call of one operation is counted and ignored.
     pub fn link_launch(&mut self, call: RawSpan, op: RawSpan) {
-        self.launches.push((call, op));
+        self.pairs.launches.push((call, op));
     }
     /// Links a forward op to its backward op.
     pub fn link_fwdbwd(&mut self, forward: RawSpan, backward: RawSpan) {
-        self.fwdbwd.push((forward, backward));
+        self.pairs.fwdbwd.push((forward, backward));
     }
     /// Links the innermost spans of a category around two moments, each on a lane, times on their source's own clock.
     /// Where either lane has no such span there is no link.
@@ -245,7 +241,7 @@ impl TraceBuilder {
         backward: (LaneId, i64),
         category: CatId,
     ) {
-        self.flows.push(Flow {
+        self.pairs.flows.push(Flow {
             from: forward,
             to: backward,
             category,
@@ -253,11 +249,11 @@ impl TraceBuilder {
     }
     /// Says what a blocking call waits for. `record_at` of an event scope is on the source's own clock.
     pub fn set_sync_scope(&mut self, call: RawSpan, scope: SyncScope) {
-        self.syncs.push((call, scope));
+        self.pairs.syncs.push((call, scope));
     }
     /// Records bytes and direction of a copy or memset.
     pub fn set_copy(&mut self, span: RawSpan, info: CopyInfo) {
-        self.copies.push((span, info));
+        self.pairs.copies.push((span, info));
     }
     /// Records the capture window that a file states, on its own clock.
     pub fn set_capture(&mut self, source: SourceId, range: TimeRange) {

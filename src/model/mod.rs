@@ -2,11 +2,14 @@
 //! importers fill. Knows no file format, no layer, no pixel.
 
 mod builder;
+mod clocks;
 mod finish;
 mod flows;
 mod ids;
+mod links;
 mod names;
 mod order;
+mod rows;
 mod spans;
 mod tables;
 mod trace;
@@ -16,8 +19,8 @@ pub use ids::{
     CatId, CounterId, DeviceId, LaneId, NameId, ProcessId, RawSpan, SourceId, SpanId, StreamId,
 };
 pub use names::Names;
+pub(crate) use rows::assign_rows;
 pub use spans::Spans;
-pub(crate) use spans::assign_rows;
 pub use tables::{
     ArgsOrigin, ArgsRef, Category, Clock, CopyInfo, CopyKind, Counter, Device, Instant, Lane,
     LaneKind, Process, Role, Source, Stream, SyncScope, Tracer,
