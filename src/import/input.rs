@@ -1,12 +1,10 @@
 //! The bytes of one input, after inflating, read front to back in blocks.
 //!
-//! Nothing is memory-mapped: a mapped file that shrinks kills its reader, and a file larger than memory must open
-//! too. A reader thread reads (and inflates) ahead of the parser, two blocks at most, so that memory stays bounded.
+//! Nothing is memory-mapped: a mapped file that shrinks kills its reader, and a file larger than memory must open too.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use flate2::bufread::MultiGzDecoder;
 
@@ -46,30 +44,43 @@ pub(crate) struct Block {
     pub bytes: Vec<u8>,
 }
 
-/// The blocks of a stream, in order. Give used buffers back with [`Blocks::recycle`].
-pub(crate) struct Blocks {
-    full: Receiver<Result<Block, Damage>>,
-    empty: SyncSender<Vec<u8>>,
+/// The blocks of a stream, in order.
+pub(crate) struct Blocks<'p> {
+    input: Input,
+    progress: &'p Progress,
+    offset: u64,
+    ended: bool,
     damage: Option<Damage>,
 }
 
-impl Blocks {
-    /// The next block; `None` at the end, at damage and after a cancel.
-    pub fn next(&mut self) -> Option<Block> {
-        match self.full.recv() {
-            Ok(Ok(block)) => Some(block),
-            Ok(Err(damage)) => {
-                self.damage = Some(damage);
-                None
-            }
-            Err(_closed) => None,
+impl Blocks<'_> {
+    /// The next block, in the memory of `buffer`; `None` at the end, at damage and after a cancel. Adds the bytes on
+    /// disk to the progress (for compressed inputs at the end, since members hide their positions).
+    pub fn next(&mut self, mut buffer: Vec<u8>) -> Option<Block> {
+        if self.ended || self.progress.is_cancelled() {
+            return None;
         }
-    }
-
-    /// Hands a buffer back to the reader.
-    pub fn recycle(&self, buffer: Vec<u8>) {
-        // A full or closed queue only means that the buffer is freed instead.
-        let _ = self.empty.try_send(buffer);
+        let step = match self.input.args {
+            ArgsOrigin::File => BLOCK,
+            _ => STEP,
+        };
+        let compressed = self.input.compressed;
+        buffer.resize(BLOCK, 0);
+        let (got, failure) = read_some(&mut self.input.reader, &mut buffer, step);
+        buffer.truncate(got);
+        let offset = self.offset;
+        self.offset += got as u64;
+        self.ended = got < BLOCK || failure.is_some();
+        if !compressed {
+            self.progress.add_done(got as u64);
+        } else if self.ended {
+            self.progress.add_done(self.input.disk_bytes);
+        }
+        self.damage = failure.map(|error| Damage::new(&error, self.offset, compressed));
+        (got > 0).then_some(Block {
+            offset,
+            bytes: buffer,
+        })
     }
 
     /// What ended the stream early, known once [`Blocks::next`] returned `None`.
@@ -134,70 +145,14 @@ impl Input {
         self.reader
     }
 
-    /// Reads the stream on a thread of its own while `consume` works on the blocks. Adds the bytes on disk to
-    /// `progress` as they are read (for compressed inputs in proportion, since members hide their positions).
-    ///
-    /// # Errors
-    /// When no thread can be started.
-    pub fn with_blocks<R>(
-        mut self,
-        progress: &Progress,
-        consume: impl FnOnce(&mut Blocks) -> R,
-    ) -> Result<R, LoadError> {
-        let (to_parser, full) = sync_channel(2);
-        let (empty, from_parser) = sync_channel(4);
-        let path = self.path.clone();
-        std::thread::scope(|scope| {
-            std::thread::Builder::new()
-                .name("stallscope-read".to_owned())
-                .spawn_scoped(scope, move || {
-                    self.read_all(&to_parser, &from_parser, progress);
-                })
-                .map_err(|e| LoadError::io(&path, &e))?;
-            let mut blocks = Blocks {
-                full,
-                empty,
-                damage: None,
-            };
-            Ok(consume(&mut blocks))
-        })
-    }
-
-    fn read_all(
-        &mut self,
-        to_parser: &SyncSender<Result<Block, Damage>>,
-        from_parser: &Receiver<Vec<u8>>,
-        progress: &Progress,
-    ) {
-        let mut offset = 0_u64;
-        let step = match self.args {
-            ArgsOrigin::File => BLOCK,
-            _ => STEP,
-        };
-        while !progress.is_cancelled() {
-            let mut bytes = from_parser.try_recv().unwrap_or_default();
-            bytes.resize(BLOCK, 0);
-            let (got, failure) = read_some(&mut self.reader, &mut bytes, step);
-            bytes.truncate(got);
-            if !self.compressed {
-                progress.add_done(got as u64);
-            }
-            let block = Block { offset, bytes };
-            offset += got as u64;
-            if got > 0 && to_parser.send(Ok(block)).is_err() {
-                return;
-            }
-            if let Some(error) = failure {
-                // The parser may have stopped listening; then nobody needs to know.
-                let _ = to_parser.send(Err(Damage::new(&error, offset, self.compressed)));
-                break;
-            }
-            if got < BLOCK {
-                break;
-            }
-        }
-        if self.compressed {
-            progress.add_done(self.disk_bytes);
+    /// The stream in blocks.
+    pub fn blocks(self, progress: &Progress) -> Blocks<'_> {
+        Blocks {
+            input: self,
+            progress,
+            offset: 0,
+            ended: false,
+            damage: None,
         }
     }
 }

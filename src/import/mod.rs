@@ -26,6 +26,7 @@ mod report;
 mod runs;
 mod small;
 mod sniff;
+mod stages;
 mod together;
 mod traps;
 mod wide;

@@ -76,20 +76,11 @@ pub(super) fn import(input: Input, ctx: &mut Context<'_>) -> Result<(), LoadErro
         args: input.args.clone(),
     };
     let (disk_bytes, compressed) = (input.disk_bytes, input.compressed);
-    let threads = match ctx.options.threads {
-        0 => std::thread::available_parallelism()
-            .map_or(1, usize::from)
-            .min(16),
-        n => n,
-    };
     let progress = ctx.progress;
     let mut stream = Stream::new(ctx, source.clone());
-    let damage = input.with_blocks(progress, |blocks| {
-        stream
-            .run(blocks, threads)
-            .map(|()| blocks.damage().cloned())
-    })?;
-    let damage = damage.map_err(|e| LoadError::io(&path, &e))?;
+    let mut blocks = input.blocks(progress);
+    stream.run(&mut blocks);
+    let damage = blocks.damage().cloned();
     progress.check(&path)?;
     let end = stream.end();
     let facts = Facts {

@@ -5,10 +5,6 @@
 //! are taken over, else the block is read once more from where the list really goes on. The cuts do not depend on the
 //! number of threads, so neither do the results.
 
-use std::collections::BTreeMap;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Mutex, PoisonError};
-
 use super::chunk::Chunk;
 use super::elements::{self, State, Stop};
 use super::event::Parser;
@@ -17,33 +13,11 @@ use super::root::{Root, Step};
 use super::tally::{Odd, Tally};
 use crate::import::Context;
 use crate::import::input::{Block, Blocks};
+use crate::import::stages::{self, Spares};
 use crate::model::Source;
 
 /// An event larger than this is no event.
 const MAX_EVENT: usize = 64 << 20;
-
-/// A block for a worker: its number, and a chunk to fill.
-type Job = (u64, Block, Box<Chunk>);
-
-/// What a worker hands back.
-enum Done {
-    /// The block with its number, and its events or the unused chunk.
-    Block(u64, Block, Result<Guess, Box<Chunk>>),
-    /// The worker panicked: nobody may wait for its block.
-    Panicked,
-}
-
-/// Tells the merging thread about a panic.
-struct Watch<'a>(&'a SyncSender<Done>);
-
-impl Drop for Watch<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            // Nobody listens any more: then nobody waits either.
-            let _ = self.0.send(Done::Panicked);
-        }
-    }
-}
 
 /// Puts windows in order and takes their events over.
 pub(super) struct Stream<'a, 'b> {
@@ -86,11 +60,29 @@ pub(super) struct End {
     pub bytes: u64,
 }
 
-/// A block that was read from a guessed place.
+/// A block as it reads from a guessed place.
 struct Guess {
     chunk: Box<Chunk>,
-    start: usize,
-    stop: Stop,
+    /// The place, and how far it was read from there; `None` where no event seems to begin in the block.
+    found: Option<(usize, Stop)>,
+}
+
+impl Guess {
+    fn read(block: &Block, mut chunk: Box<Chunk>) -> Self {
+        let (w, at) = (&block.bytes, block.offset);
+        let found = elements::guess(w, at, &mut chunk).map(|start| {
+            chunk.clear();
+            let mut parser = Parser {
+                w,
+                at,
+                careful: false,
+                chunk: &mut chunk,
+            };
+            let stop = elements::read(&mut parser, start, State::Element, false);
+            (start, stop)
+        });
+        Self { chunk, found }
+    }
 }
 
 impl<'a, 'b> Stream<'a, 'b> {
@@ -110,27 +102,24 @@ impl<'a, 'b> Stream<'a, 'b> {
         }
     }
 
-    /// Reads all blocks on this thread and `threads` others; with fewer than 2, on this one alone.
-    ///
-    /// # Errors
-    /// When no thread can be started.
-    pub fn run(&mut self, blocks: &mut Blocks, threads: usize) -> std::io::Result<()> {
-        if threads < 2 {
-            let mut spare = Box::default();
-            while let Some(block) = blocks.next() {
-                if self.ctx.progress.is_cancelled() {
-                    return Ok(());
-                }
-                spare = self.accept(&block, Err(spare));
-                blocks.recycle(block.bytes);
-            }
-        } else {
-            self.run_parallel(blocks, threads)?;
-        }
-        if !self.ctx.progress.is_cancelled() {
+    /// Reads all blocks.
+    pub fn run(&mut self, blocks: &mut Blocks<'_>) {
+        let progress = self.ctx.progress;
+        let (buffers, chunks) = (Spares::new(), Spares::new());
+        stages::in_order(
+            || blocks.next(buffers.take()),
+            |block| {
+                let guess = Guess::read(&block, chunks.take());
+                (block, guess)
+            },
+            |(block, guess)| {
+                chunks.give(self.accept(&block, guess));
+                buffers.give(block.bytes);
+            },
+        );
+        if !progress.is_cancelled() {
             self.close();
         }
-        Ok(())
     }
 
     /// Reads what is left over when no more blocks follow.
@@ -149,117 +138,32 @@ impl<'a, 'b> Stream<'a, 'b> {
                 bytes: text[start..cut].to_vec(),
             };
             if !block.bytes.is_empty() {
-                self.accept(&block, Err(Box::default()));
+                let guess = Guess::read(&block, Box::default());
+                self.accept(&block, guess);
             }
             start = cut;
         }
         self.close();
     }
 
-    fn run_parallel(&mut self, blocks: &mut Blocks, threads: usize) -> std::io::Result<()> {
-        let (to_workers, jobs) = sync_channel::<Job>(threads);
-        let (to_merge, results) = sync_channel::<Done>(threads + 1);
-        let jobs = Mutex::new(jobs);
-        std::thread::scope(|scope| {
-            for i in 0..threads {
-                let (jobs, to_merge) = (&jobs, to_merge.clone());
-                std::thread::Builder::new()
-                    .name(format!("stallscope-parse-{i}"))
-                    .spawn_scoped(scope, move || work(jobs, &to_merge))?;
-            }
-            drop(to_merge);
-            self.merge_in_order(blocks, threads, to_workers, &results);
-            Ok(())
-        })
-    }
-
-    fn merge_in_order(
-        &mut self,
-        blocks: &mut Blocks,
-        threads: usize,
-        to_workers: SyncSender<Job>,
-        results: &Receiver<Done>,
-    ) {
-        let mut waiting = BTreeMap::new();
-        let mut spare = Vec::new();
-        let (mut sent, mut merged) = (0_u64, 0_u64);
-        let mut more = true;
-        loop {
-            while more && sent - merged < threads as u64 + 1 && !self.ctx.progress.is_cancelled() {
-                match blocks.next() {
-                    Some(block) => {
-                        let chunk = spare.pop().unwrap_or_default();
-                        if to_workers.send((sent, block, chunk)).is_err() {
-                            more = false;
-                        } else {
-                            sent += 1;
-                        }
-                    }
-                    None => more = false,
-                }
-            }
-            if merged == sent || self.ctx.progress.is_cancelled() {
-                break;
-            }
-            while let Some((block, guess)) = waiting.remove(&merged) {
-                let block: Block = block;
-                spare.push(self.accept(&block, guess));
-                blocks.recycle(block.bytes);
-                merged += 1;
-            }
-            if merged == sent {
-                continue;
-            }
-            match results.recv() {
-                Ok(Done::Block(i, block, guess)) => {
-                    waiting.insert(i, (block, guess));
-                }
-                // The scope passes the panic on.
-                Ok(Done::Panicked) | Err(_) => break,
-            }
-        }
-        // Without jobs the workers end; results that nobody waits for are dropped with the channel.
-        drop(to_workers);
-        while results.recv().is_ok() {}
-    }
-
-    /// Takes the next block over, with what a worker made of it, or a chunk to use here. Returns a chunk for reuse.
-    fn accept(&mut self, block: &Block, guess: Result<Guess, Box<Chunk>>) -> Box<Chunk> {
+    /// Takes the next block over, with what was made of it. Returns the chunk for reuse.
+    fn accept(&mut self, block: &Block, guess: Guess) -> Box<Chunk> {
         let w = &block.bytes;
         self.bytes = block.offset + w.len() as u64;
-        let (start, mut ready, mut scratch) = match guess {
-            Ok(guess) => (
-                Some(guess.start),
-                Some((guess.chunk, guess.stop)),
-                Box::default(),
-            ),
-            Err(mut chunk) => {
-                let start = elements::guess(w, block.offset, &mut chunk);
-                (start, None, chunk)
-            }
-        };
-        let head = start.unwrap_or(w.len());
+        let Guess { mut chunk, found } = guess;
+        let head = found.map_or(w.len(), |(start, _)| start);
         self.feed_joined(&w[..head], block.offset);
-        if let Some(start) = start {
+        if let Some((start, stop)) = found {
             let lined_up =
                 self.carry.is_empty() && matches!(self.list, Some(State::Element | State::Lost));
             if lined_up {
-                let (mut chunk, stop) = ready.take().unwrap_or_else(|| {
-                    let mut chunk = std::mem::take(&mut scratch);
-                    let stop = read_from(w, block.offset, start, &mut chunk);
-                    (chunk, stop)
-                });
                 self.take(&mut chunk, w, block.offset);
-                scratch = chunk;
                 self.stopped(w, block.offset, stop);
             } else {
-                self.feed_joined(&w[head..], block.offset + head as u64);
+                self.feed_joined(&w[start..], block.offset + start as u64);
             }
         }
-        if let Some((chunk, _)) = ready {
-            scratch = chunk;
-        }
-        scratch
+        chunk
     }
 
     /// Reads on with what was left over in front of `w`.
@@ -353,35 +257,4 @@ impl<'a, 'b> Stream<'a, 'b> {
             bytes: self.bytes,
         }
     }
-}
-
-fn work(jobs: &Mutex<Receiver<Job>>, to_merge: &SyncSender<Done>) {
-    let _watch = Watch(to_merge);
-    loop {
-        let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok((i, block, mut chunk)) = job else {
-            return;
-        };
-        let guess = match elements::guess(&block.bytes, block.offset, &mut chunk) {
-            Some(start) => {
-                let stop = read_from(&block.bytes, block.offset, start, &mut chunk);
-                Ok(Guess { chunk, start, stop })
-            }
-            None => Err(chunk),
-        };
-        if to_merge.send(Done::Block(i, block, guess)).is_err() {
-            return;
-        }
-    }
-}
-
-fn read_from(w: &[u8], at: u64, start: usize, chunk: &mut Chunk) -> Stop {
-    chunk.clear();
-    let mut parser = Parser {
-        w,
-        at,
-        careful: false,
-        chunk,
-    };
-    elements::read(&mut parser, start, State::Element, false)
 }

@@ -1,10 +1,9 @@
 //! One pfw file: its stream cut at line ends into stretches that are read in parallel.
 
-use rayon::prelude::*;
-
 use super::chunk::Chunk;
 use crate::import::damage::Damage;
 use crate::import::input::{Block, Blocks};
+use crate::import::stages::{self, Spares};
 use crate::import::{Input, LoadError, Progress};
 use crate::model::ArgsOrigin;
 use std::path::PathBuf;
@@ -43,9 +42,8 @@ struct Piece {
 /// Reads a file.
 ///
 /// # Errors
-/// When no reader thread can be started, and on cancel.
+/// On cancel.
 pub(super) fn read(input: Input, progress: &Progress) -> Result<FileData, LoadError> {
-    // A run may have thousands of files, and each is read by a thread of its own.
     progress.check(&input.path)?;
     let mut data = FileData {
         path: input.path.clone(),
@@ -59,7 +57,7 @@ pub(super) fn read(input: Input, progress: &Progress) -> Result<FileData, LoadEr
         overlong: 0,
     };
     let path = input.path.clone();
-    input.with_blocks(progress, |blocks| data.read_blocks(blocks, progress))?;
+    data.read_blocks(&mut input.blocks(progress), progress);
     progress.check(&path)?;
     if !data.compressed {
         // Archives may state more than they hold.
@@ -69,26 +67,25 @@ pub(super) fn read(input: Input, progress: &Progress) -> Result<FileData, LoadEr
 }
 
 impl FileData {
-    fn read_blocks(&mut self, blocks: &mut Blocks, progress: &Progress) {
+    fn read_blocks(&mut self, blocks: &mut Blocks<'_>, progress: &Progress) {
         let mut rest = Rest::default();
-        let at_once = rayon::current_num_threads().clamp(1, 8);
-        loop {
-            let mut pieces = Vec::with_capacity(at_once);
-            while pieces.len() < at_once {
-                let Some(block) = blocks.next() else { break };
+        let buffers = Spares::new();
+        stages::in_order(
+            || loop {
+                let block = blocks.next(buffers.take())?;
                 self.inflated_bytes = block.offset + block.bytes.len() as u64;
-                pieces.extend(rest.cut(block, blocks));
-            }
-            if pieces.is_empty() {
-                break;
-            }
-            let read: Vec<(Chunk, Vec<u8>)> = pieces.into_par_iter().map(Piece::read).collect();
-            for (chunk, buffer) in read {
-                blocks.recycle(buffer);
+                match rest.cut(block) {
+                    Ok(piece) => return Some(piece),
+                    Err(buffer) => buffers.give(buffer),
+                }
+            },
+            Piece::read,
+            |(chunk, buffer)| {
+                buffers.give(buffer);
                 progress.add_events(chunk.events);
                 self.chunks.push(chunk);
-            }
-        }
+            },
+        );
         self.damage = blocks.damage().cloned();
         self.overlong = rest.overlong;
         if !rest.line.is_empty() {
@@ -111,12 +108,11 @@ struct Rest {
 }
 
 impl Rest {
-    /// Cuts a block at its first and last line end; `None` when it holds none.
-    fn cut(&mut self, block: Block, blocks: &Blocks) -> Option<Piece> {
+    /// Cuts a block at its first and last line end; gives its memory back when it holds none.
+    fn cut(&mut self, block: Block) -> Result<Piece, Vec<u8>> {
         let Some(first) = memchr::memchr(b'\n', &block.bytes) else {
             self.keep(&block.bytes, block.offset);
-            blocks.recycle(block.bytes);
-            return None;
+            return Err(block.bytes);
         };
         let last = memchr::memrchr(b'\n', &block.bytes).unwrap_or(first);
         let mut from = 0;
@@ -134,7 +130,7 @@ impl Rest {
         }
         self.skipping = false;
         self.keep(&block.bytes[last + 1..], block.offset + last as u64 + 1);
-        Some(Piece {
+        Ok(Piece {
             seam,
             seam_offset,
             from,
