@@ -50,27 +50,15 @@ impl Pairs {
     pub fn resolve(self, trace: &Trace, place: &[u32], stop: Stop<'_>) -> Option<Links> {
         let spans = &trace.spans;
         let id = |raw: RawSpan| SpanId(place[raw.0 as usize]);
-        let mut of = self.launches;
-        // Keep the first link of each operation, in the order they were made.
-        of.sort_by_key(|&(_, op)| op);
-        let before = of.len();
-        of.dedup_by_key(|&mut (_, op)| op);
-        let twice = (before - of.len()) as u64;
-        let mut launches: Vec<Link> = of
-            .iter()
-            .map(|&(call, op)| Link {
-                from: id(call),
-                to: id(op),
-            })
-            .collect();
-        drop(of);
-        let mut launch_of: Vec<_> = launches.iter().map(|l| (l.to, l.from)).collect();
+        let (launch_of, twice) = calls_of_operations(&self.launches, place);
+        let pairs = launch_of.iter();
+        let mut launches: Vec<Link> = pairs.map(|&(to, from)| Link { from, to }).collect();
         go_on(stop)?;
-        // Both consist of a few sorted runs mostly, which a stable sort merges.
-        rayon::join(|| launches.sort(), || launch_of.sort());
+        // The operations of a stream are in the order of their calls mostly: sorted runs, which a stable sort merges.
+        launches.sort();
         go_on(stop)?;
-        let is_early = |l: &&Link| spans.start(l.to) < spans.start(l.from);
-        let early = launches.iter().filter(is_early).count() as u64;
+        let is_early = |&&(to, from): &&_| spans.start(to) < spans.start(from);
+        let early = launch_of.iter().filter(is_early).count() as u64;
         let stated = self.fwdbwd.iter().map(|&(f, b)| Link {
             from: id(f),
             to: id(b),
@@ -98,4 +86,28 @@ impl Pairs {
             early,
         })
     }
+}
+
+/// (operation, call) by operation, the first call of each; and the number of further calls.
+fn calls_of_operations(
+    launches: &[(RawSpan, RawSpan)],
+    place: &[u32],
+) -> (Vec<(SpanId, SpanId)>, u64) {
+    if launches.is_empty() {
+        return (Vec::new(), 0);
+    }
+    const NONE: u32 = u32::MAX;
+    let mut call_of = vec![NONE; place.len()];
+    let mut twice = 0;
+    for &(call, operation) in launches {
+        let slot = &mut call_of[place[operation.0 as usize] as usize];
+        if *slot == NONE {
+            *slot = place[call.0 as usize];
+        } else {
+            twice += 1;
+        }
+    }
+    let calls = (0..).zip(&call_of).filter(|&(_, &call)| call != NONE);
+    let pairs = calls.map(|(operation, &call)| (SpanId(operation), SpanId(call)));
+    (pairs.collect(), twice)
 }

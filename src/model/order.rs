@@ -2,7 +2,8 @@
 //!
 //! Files hold the spans of most lanes in order but for some: those that were written when they ended stand behind what
 //! they contain. A pass takes the ascending ones out, the next one those that ascend among the rest, and so on; the
-//! runs are merged, shortest first. What is in no such order is sorted in pieces on all cores.
+//! runs are merged, shortest first. What is in no such order is sorted as usual. Parts of large lanes are sorted on all
+//! cores.
 
 use std::cmp::Ordering;
 
@@ -31,92 +32,101 @@ pub(super) fn by_lane<'c, T>(mut column: &'c mut [T], lanes: &[Lane]) -> Vec<&'c
 
 /// Orders the span numbers `order`, which ascend. Leaves them in any order once `stop` says so.
 pub(super) fn sort_lane(order: &mut [u32], start: &[i64], dur: &[i64], stop: Stop<'_>) {
-    let compare = |a: &Key, b: &Key| {
-        let longest = || dur[b.1 as usize].cmp(&dur[a.1 as usize]);
+    let lane = Columns { start, dur };
+    if order.is_sorted_by(|&a, &b| lane.is_before(lane.key(a), lane.key(b))) {
+        return;
+    }
+    let sorted = lane.sort(order, stop);
+    for (slot, (_, i)) in order.iter_mut().zip(sorted) {
+        *slot = i;
+    }
+}
+
+/// What spans are compared by.
+#[derive(Clone, Copy)]
+struct Columns<'a> {
+    start: &'a [i64],
+    dur: &'a [i64],
+}
+
+impl Columns<'_> {
+    fn key(self, i: u32) -> Key {
+        (self.start[i as usize], i)
+    }
+
+    fn compare(self, a: Key, b: Key) -> Ordering {
+        let longest = || self.dur[b.1 as usize].cmp(&self.dur[a.1 as usize]);
         let file = || a.1.cmp(&b.1);
         a.0.cmp(&b.0).then_with(longest).then_with(file)
-    };
-    let key = |&i: &u32| (start[i as usize], i);
-    if order.is_sorted_by(|a, b| compare(&key(a), &key(b)).is_lt()) {
-        return;
     }
-    let mut sorted = sort(order.iter().map(key).collect(), &compare, stop);
-    if sorted.len() == order.len() {
-        for (slot, (_, i)) in order.iter_mut().zip(sorted.drain(..)) {
-            *slot = i;
-        }
-    }
-}
 
-/// The keys in order; fewer of them once `stop` says so.
-fn sort(
-    mut keys: Vec<Key>,
-    compare: &(impl Fn(&Key, &Key) -> Ordering + Sync),
-    stop: Stop<'_>,
-) -> Vec<Key> {
-    let mut runs = Vec::new();
-    while !keys.is_empty() && runs.len() < MOST_RUNS && !stop() {
-        let before = keys.len();
-        let mut run: Vec<Key> = Vec::new();
-        keys.retain(|key| {
-            let ascends = run.last().is_none_or(|last| compare(last, key).is_lt());
-            if ascends {
-                run.push(*key);
+    #[inline]
+    fn is_before(self, a: Key, b: Key) -> bool {
+        a.0 < b.0 || (a.0 == b.0 && self.compare(a, b).is_lt())
+    }
+
+    /// The keys of these spans in order; in another order once `stop` says so.
+    fn sort(self, order: &[u32], stop: Stop<'_>) -> Vec<Key> {
+        if order.len() > 4 * PIECE && !stop() {
+            let (a, b) = order.split_at(order.len() / 2);
+            let (a, b) = rayon::join(|| self.sort(a, stop), || self.sort(b, stop));
+            return self.merge(a, &b);
+        }
+        let mut rest = Vec::new();
+        let mut runs = vec![self.ascending(order.iter().map(|&i| self.key(i)), &mut rest)];
+        let mut before = order.len();
+        // A pass that takes few out would be one of many.
+        while !rest.is_empty() && rest.len() < before / 4 * 3 && runs.len() < MOST_RUNS && !stop() {
+            before = rest.len();
+            let keys = std::mem::take(&mut rest);
+            runs.push(self.ascending(keys.into_iter(), &mut rest));
+        }
+        self.sort_pieces(&mut rest, stop);
+        let merge = |all: Vec<Key>, run: Vec<Key>| self.merge(run, &all);
+        runs.into_iter().rev().fold(rest, merge)
+    }
+
+    /// Those of the keys that ascend; the others go to `rest`.
+    fn ascending(self, keys: impl ExactSizeIterator<Item = Key>, rest: &mut Vec<Key>) -> Vec<Key> {
+        let mut run: Vec<Key> = Vec::with_capacity(keys.len());
+        for key in keys {
+            match run.last() {
+                Some(&last) if !self.is_before(last, key) => rest.push(key),
+                _ => run.push(key),
             }
-            !ascends
-        });
-        runs.push(run);
-        if keys.len() > before / 4 * 3 {
-            break;
         }
+        run
     }
-    sort_pieces(&mut keys, compare, stop);
-    let mut all = keys;
-    while let Some(run) = runs.pop() {
-        if stop() {
-            break;
-        }
-        all = merge(run, &all, compare);
-    }
-    all
-}
 
-/// Merges two sorted lists, of which the first one is mostly the longer one.
-fn merge(mut into: Vec<Key>, from: &[Key], compare: &impl Fn(&Key, &Key) -> Ordering) -> Vec<Key> {
-    let mut left = into.len();
-    into.extend_from_slice(from);
-    // From the back, where there is room; what precedes all of `from` stays where it is.
-    let mut free = into.len();
-    for key in from.iter().rev() {
-        while left > 0 && compare(&into[left - 1], key).is_gt() {
-            left -= 1;
+    /// Merges two sorted lists, of which the first one is mostly the longer one.
+    fn merge(self, mut into: Vec<Key>, from: &[Key]) -> Vec<Key> {
+        let mut left = into.len();
+        into.extend_from_slice(from);
+        // From the back, where there is room; what precedes all of `from` stays where it is.
+        let mut free = into.len();
+        for &key in from.iter().rev() {
+            while left > 0 && self.is_before(key, into[left - 1]) {
+                left -= 1;
+                free -= 1;
+                into[free] = into[left];
+            }
             free -= 1;
-            into[free] = into[left];
+            into[free] = key;
         }
-        free -= 1;
-        into[free] = *key;
+        into
     }
-    into
-}
 
-fn sort_pieces(
-    keys: &mut [Key],
-    compare: &(impl Fn(&Key, &Key) -> Ordering + Sync),
-    stop: Stop<'_>,
-) {
-    if stop() {
-        return;
-    }
-    if keys.len() > PIECE {
-        let (a, b) = keys.split_at_mut(keys.len() / 2);
-        rayon::join(
-            || sort_pieces(a, compare, stop),
-            || sort_pieces(b, compare, stop),
-        );
-    }
-    if !stop() {
-        // Merges two sorted halves.
-        keys.sort_by(compare);
+    fn sort_pieces(self, keys: &mut [Key], stop: Stop<'_>) {
+        for piece in keys.chunks_mut(PIECE) {
+            if stop() {
+                return;
+            }
+            piece.sort_unstable_by(|&a, &b| self.compare(a, b));
+        }
+        if !stop() {
+            // Merges the sorted pieces.
+            keys.sort_by(|&a, &b| self.compare(a, b));
+        }
     }
 }
 
