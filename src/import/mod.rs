@@ -55,8 +55,6 @@ pub(crate) struct Context<'a> {
     pub report: &'a mut ImportReport,
     /// Progress and cancellation; looked at once per block.
     pub progress: &'a Progress,
-    /// What the user asked for.
-    pub options: &'a OpenOptions,
 }
 
 /// How to open.

@@ -110,7 +110,6 @@ impl Attempt {
                 builder: &mut builder,
                 report: &mut report,
                 progress,
-                options,
             };
             let result = match file.format {
                 Format::Pfw if lines_done => Ok(()),

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use super::stream::Stream;
 use super::{Facts, finish, import};
 use crate::import::input::Input;
-use crate::import::{Context, ImportReport, LoadError, NoticeKind, OpenOptions, Progress};
+use crate::import::{Context, ImportReport, LoadError, NoticeKind, Progress};
 use crate::model::{ArgsOrigin, Clock, Lane, Source, SpanId, Trace, TraceBuilder, Tracer};
 
 type Read = Result<(Trace, ImportReport), LoadError>;
@@ -21,15 +21,10 @@ fn read_named(name: &str, text: &[u8]) -> Read {
     let mut builder = TraceBuilder::new();
     let mut report = ImportReport::default();
     let progress = Progress::new();
-    let options = OpenOptions {
-        threads: 2,
-        ..OpenOptions::default()
-    };
     let mut ctx = Context {
         builder: &mut builder,
         report: &mut report,
         progress: &progress,
-        options: &options,
     };
     let reader = Box::new(Cursor::new(text.to_vec()));
     let size = text.len() as u64;
@@ -57,12 +52,10 @@ fn read_cut(text: &[u8], cuts: &[usize]) -> Read {
     let mut builder = TraceBuilder::new();
     let mut report = ImportReport::default();
     let progress = Progress::new();
-    let options = OpenOptions::default();
     let mut ctx = Context {
         builder: &mut builder,
         report: &mut report,
         progress: &progress,
-        options: &options,
     };
     let source = Source {
         path: PathBuf::from("trace.json"),

@@ -90,6 +90,7 @@ impl<const N: usize> Rows<N> {
 }
 
 /// Rows in order.
+#[derive(Default)]
 pub(super) struct Block<const N: usize> {
     taken: Rows<N>,
     /// Where each row's text is in `bytes`; empty where no text was asked for.
@@ -104,18 +105,6 @@ pub(super) struct Block<const N: usize> {
 }
 
 impl<const N: usize> Block<N> {
-    /// Empty.
-    pub fn new() -> Self {
-        Self {
-            taken: Rows::default(),
-            texts: Vec::new(),
-            bytes: Vec::new(),
-            damage: Vec::new(),
-            done: 0,
-            last: false,
-        }
-    }
-
     /// Empties it and keeps the memory.
     pub fn clear(&mut self) {
         self.taken.rows.clear();

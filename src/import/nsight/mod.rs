@@ -58,20 +58,18 @@ const USUAL_ROW: u64 = 64;
 pub(super) fn import(path: &Path, ctx: &mut Context<'_>) -> Result<(), LoadError> {
     let db = Database::open(path)?;
     recognise::check(&db)?;
-    let threads = match ctx.options.threads {
-        0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-        n => n,
-    };
     let reader = Reader {
         db: &db,
         progress: ctx.progress,
-        threads,
     };
     ctx.progress.set_phase(Phase::Reading);
     let stop = Stop::default();
     let progress = ctx.progress;
     // SQLite looks at a cancel only through this, should a single step ever take long.
-    let handle = db.conn.get_interrupt_handle();
+    let handle = db
+        .connection()
+        .map(|conn| conn.get_interrupt_handle())
+        .map_err(|e| open::unreadable(path, db.bytes, &e))?;
     std::thread::scope(|scope| {
         let watch = std::thread::Builder::new()
             .name("stallscope-cancel".to_owned())
@@ -252,7 +250,7 @@ impl<'a> Importer<'a> {
     fn scan<const N: usize>(
         &mut self,
         spec: &Spec<N>,
-        mut take: impl FnMut(&mut Self, &Block<N>),
+        mut take: impl FnMut(&mut Self, &Block<N>) + Send,
     ) -> Result<(), LoadError> {
         let table = spec.table;
         let plan = self.plans.get(table).cloned().unwrap_or_default();
@@ -409,7 +407,8 @@ impl<'a> Importer<'a> {
             open::quoted(column),
             open::quoted(table)
         );
-        let mut statement = db.conn.prepare(&sql).ok()?;
+        let conn = db.connection().ok()?;
+        let mut statement = conn.prepare(&sql).ok()?;
         statement
             .query_row([rowid], |row| Ok(integer(row, 0)))
             .ok()

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -29,8 +30,8 @@ pub(super) enum Access {
 
 /// An open database and its tables.
 pub(super) struct Database {
-    /// The first connection.
-    pub conn: Connection,
+    /// Connections that nobody uses.
+    spare: Mutex<Vec<Connection>>,
     /// Where it is.
     pub path: PathBuf,
     /// Size of the file.
@@ -60,6 +61,27 @@ pub(super) enum Form {
     WithoutRowNumbers,
     /// They are made up by a query.
     View,
+}
+
+/// A connection in use.
+pub(super) struct Borrowed<'a> {
+    /// There until it is dropped.
+    conn: Option<Connection>,
+    to: &'a Database,
+}
+
+impl std::ops::Deref for Borrowed<'_> {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        self.conn.as_ref().expect("given back on drop only")
+    }
+}
+
+impl Drop for Borrowed<'_> {
+    fn drop(&mut self) {
+        self.to.spare().extend(self.conn.take());
+    }
 }
 
 impl Database {
@@ -97,7 +119,7 @@ impl Database {
             connect(path, bytes)?
         };
         Ok(Self {
-            conn,
+            spare: Mutex::new(vec![conn]),
             path: path.to_owned(),
             bytes,
             access,
@@ -106,9 +128,18 @@ impl Database {
         })
     }
 
-    /// One more connection to the same file.
-    pub fn another(&self) -> rusqlite::Result<Connection> {
-        open_uri(&self.uri)
+    /// A connection for one user, who gives it back by dropping it. More are opened as they are needed.
+    pub fn connection(&self) -> rusqlite::Result<Borrowed<'_>> {
+        let spare = self.spare().pop();
+        let conn = spare.map_or_else(|| open_uri(&self.uri), Ok)?;
+        Ok(Borrowed {
+            conn: Some(conn),
+            to: self,
+        })
+    }
+
+    fn spare(&self) -> MutexGuard<'_, Vec<Connection>> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Names of all tables, sorted.

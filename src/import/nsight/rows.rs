@@ -93,7 +93,8 @@ impl Rows {
         columns: &[String],
         rowid: i64,
     ) -> rusqlite::Result<Option<Map<String, Value>>> {
-        let mut statement = self.db.conn.prepare(sql)?;
+        let conn = self.db.connection()?;
+        let mut statement = conn.prepare(sql)?;
         let mut rows = statement.query([rowid])?;
         let Some(row) = rows.next()? else {
             return Ok(None);
@@ -129,9 +130,8 @@ fn string(db: &Database, id: i64) -> Option<String> {
         return None;
     }
     let read = |row: &rusqlite::Row<'_>| Ok(super::small::text(row, 0));
-    let found = db
-        .conn
-        .query_row("SELECT value FROM StringIds WHERE id = ?1", [id], read);
+    let conn = db.connection().ok()?;
+    let found = conn.query_row("SELECT value FROM StringIds WHERE id = ?1", [id], read);
     found.ok().flatten()
 }
 
@@ -192,9 +192,10 @@ fn nvtx_name(
     let read =
         |row: &rusqlite::Row<'_>| Ok((super::small::text(row, 0), super::small::integer(row, 1)));
     let process = thread >> 24;
+    let conn = db.connection().ok()?;
     let found = match category {
-        Some(c) => db.conn.query_row(&sql, [kind, domain, process, c], read),
-        None => db.conn.query_row(&sql, [kind, domain, process], read),
+        Some(c) => conn.query_row(&sql, [kind, domain, process, c], read),
+        None => conn.query_row(&sql, [kind, domain, process], read),
     };
     match found {
         Ok((text, id)) => text.or_else(|| string(db, id?)),

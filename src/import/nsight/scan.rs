@@ -5,7 +5,7 @@
 //! numbers have to ascend, which also bounds the work on a damaged tree whose pages point at each other.
 
 use std::sync::PoisonError;
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, Statement};
@@ -13,6 +13,7 @@ use rusqlite::{Connection, ErrorCode, Statement};
 pub(super) use super::block::{Block, Row};
 use super::collect::{self, Ended, Place, Shared};
 use super::open::{Database, code, is_damage, quoted};
+use crate::import::stages::{self, Spares};
 use crate::import::{LoadError, Progress};
 
 /// Row numbers per range, and rows per block: a block of the widest table fits into a core's cache. Fuzzers work on
@@ -24,8 +25,6 @@ const BLOCK_ROWS: usize = RANGE_ROWS as usize;
 const MAX_RANGES: i128 = 65_536;
 /// A block ends early once it holds this much text.
 const BLOCK_TEXT: usize = 4 << 20;
-/// Below this many ranges a second thread does not pay.
-const MIN_PARALLEL_RANGES: usize = 4;
 /// Row numbers skipped behind a damaged place at first; doubled each time.
 const FIRST_SKIP: i64 = 8;
 
@@ -55,7 +54,7 @@ impl Plan {
         };
         let edge = |which: &str| -> rusqlite::Result<Option<i64>> {
             let sql = format!("SELECT {which}({rowid}) FROM {}", quoted(table));
-            db.conn.query_row(&sql, [], |row| row.get(0))
+            db.connection()?.query_row(&sql, [], |row| row.get(0))
         };
         match (edge("min"), edge("max")) {
             (Ok(Some(min)), Ok(Some(max))) => Self::between(min, max),
@@ -66,7 +65,10 @@ impl Plan {
                     "SELECT {rowid} FROM {} WHERE {rowid} >= ?1 ORDER BY {rowid} LIMIT 1",
                     quoted(table)
                 );
-                let next = |from: i64| db.conn.query_row(&sql, [from], |row| row.get(0)).ok();
+                let next = |from: i64| {
+                    let conn = db.connection().ok()?;
+                    conn.query_row(&sql, [from], |row| row.get(0)).ok()
+                };
                 Self::around_damage(min.ok().flatten(), max.ok().flatten(), next)
             }
         }
@@ -121,11 +123,6 @@ impl Plan {
             .map(|&(from, to)| to.abs_diff(from).saturating_add(1))
             .fold(0, u64::saturating_add)
     }
-
-    /// True for a table without rows.
-    pub fn is_empty(&self) -> bool {
-        self.ranges.is_empty()
-    }
 }
 
 /// Why a table could not be read to its end.
@@ -150,132 +147,111 @@ pub(super) struct Reader<'a> {
     pub db: &'a Database,
     /// Cancellation.
     pub progress: &'a Progress,
-    /// Connections that may read at the same time.
-    pub threads: usize,
 }
 
 impl Reader<'_> {
-    /// Hands all rows of a table to `sink`, in order of their numbers, in blocks.
+    /// Hands all rows of a table to `sink`, in order of their numbers, in blocks. Several connections read.
     pub fn scan<const N: usize>(
         &self,
         spec: &Spec<N>,
         plan: &Plan,
-        mut sink: impl FnMut(&Block<N>) -> Result<(), LoadError>,
+        mut sink: impl FnMut(&Block<N>) -> Result<(), LoadError> + Send,
     ) -> Result<(), Failure> {
-        if plan.is_empty() {
-            return Ok(());
-        }
-        let sql = &select(self.db, spec);
-        if self.threads > 1 && plan.ranges.len() >= MIN_PARALLEL_RANGES {
-            return self.scan_parallel(spec, plan, sql, sink);
-        }
-        let mut block = Block::new();
-        let has_text = spec.text.is_some();
-        let mut cursor = Cursor::new(&self.db.conn, sql, has_text, self.progress)?;
-        for &range in &plan.ranges {
-            let mut stopped = None;
-            cursor.read(range, &mut block, |block| match sink(block) {
-                Ok(()) => {
-                    block.clear();
-                    true
+        let query = Query {
+            db: self.db,
+            sql: select(self.db, spec),
+            has_text: spec.text.is_some(),
+            progress: self.progress,
+        };
+        let stopped = AtomicBool::new(false);
+        let spares = Spares::new();
+        let mut ranges = plan.ranges.iter();
+        let mut result = Ok(());
+        stages::in_order(
+            || match stopped.load(Ordering::Relaxed) || self.progress.is_cancelled() {
+                true => None,
+                false => ranges.next(),
+            },
+            |&range| query.begin(range, spares.take()),
+            |begun| {
+                if result.is_ok() {
+                    result = begun.and_then(|begun| {
+                        let block = query.complete(begun, &mut sink)?;
+                        spares.give(block);
+                        Ok(())
+                    });
+                    stopped.store(result.is_err(), Ordering::Relaxed);
                 }
-                Err(e) => {
-                    stopped = Some(e);
-                    false
-                }
-            })?;
-            if let Some(error) = stopped {
-                return Err(Failure::Stop(error));
-            }
-            self.check()?;
-        }
-        Ok(())
-    }
-
-    fn check(&self) -> Result<(), Failure> {
+            },
+        );
+        result?;
         self.progress.check(&self.db.path).map_err(Failure::Stop)
-    }
-
-    /// Connection `w` of `n` reads ranges w, w + n, w + 2n, …; the consumer takes them in turn, so that the order of
-    /// rows does not depend on the number of threads and at most a few blocks per connection wait.
-    fn scan_parallel<const N: usize>(
-        &self,
-        spec: &Spec<N>,
-        plan: &Plan,
-        sql: &str,
-        mut sink: impl FnMut(&Block<N>) -> Result<(), LoadError>,
-    ) -> Result<(), Failure> {
-        let workers = self.threads.min(plan.ranges.len());
-        let has_text = spec.text.is_some();
-        let progress = self.progress;
-        std::thread::scope(|scope| {
-            let mut queues = Vec::with_capacity(workers);
-            for w in 0..workers {
-                let conn = self.db.another()?;
-                let (to_consumer, queue) = sync_channel(2);
-                let (give_back, spare) = sync_channel::<Block<N>>(4);
-                let ranges = plan.ranges.iter().copied().skip(w).step_by(workers);
-                std::thread::Builder::new()
-                    .name("stallscope-sqlite".to_owned())
-                    .spawn_scoped(scope, move || {
-                        let spare = || spare.try_recv().unwrap_or_else(|_none| Block::new());
-                        match Cursor::new(&conn, sql, has_text, progress) {
-                            Ok(cursor) => work(cursor, ranges, &to_consumer, spare),
-                            Err(error) => {
-                                // A closed queue means that nobody waits for the reason either.
-                                let _ = to_consumer.send(Err(error));
-                            }
-                        }
-                    })
-                    .map_err(|e| Failure::Stop(LoadError::io(&self.db.path, &e)))?;
-                queues.push((queue, give_back));
-            }
-            for i in 0..plan.ranges.len() {
-                let (queue, give_back) = &queues[i % workers];
-                loop {
-                    self.check()?;
-                    let Ok(block) = queue.recv() else {
-                        // A worker ends early only after a cancel.
-                        self.check()?;
-                        return Err(Failure::Stop(LoadError::cancelled(&self.db.path)));
-                    };
-                    let block = block?;
-                    sink(&block).map_err(Failure::Stop)?;
-                    let last = block.last;
-                    // A full queue only means that the block is freed instead.
-                    let _ = give_back.try_send(block);
-                    if last {
-                        break;
-                    }
-                }
-            }
-            Ok(())
-        })
     }
 }
 
-fn work<const N: usize>(
-    mut cursor: Cursor<'_, N>,
-    ranges: impl Iterator<Item = (i64, i64)>,
-    to_consumer: &SyncSender<rusqlite::Result<Block<N>>>,
-    spare: impl Fn() -> Block<N>,
-) {
-    let mut block = Block::new();
-    for range in ranges {
-        let mut open = true;
-        let result = cursor.read(range, &mut block, |block| {
-            let mut next = spare();
-            next.clear();
-            open = to_consumer.send(Ok(std::mem::replace(block, next))).is_ok();
-            open
-        });
-        if let Err(error) = result {
-            // A closed queue means that nobody waits for the reason either.
-            let _ = to_consumer.send(Err(error));
-            return;
-        }
-        if !open || cursor.progress.is_cancelled() {
-            return;
+/// How the rows of one table are asked for.
+struct Query<'a> {
+    db: &'a Database,
+    sql: String,
+    has_text: bool,
+    progress: &'a Progress,
+}
+
+/// The first block of a range.
+struct Begun<const N: usize> {
+    block: Block<N>,
+    /// What is left of the range where its texts are too long for one block: read when its turn comes, so that few of
+    /// them are in memory.
+    rest: Option<(i64, i64)>,
+}
+
+impl Query<'_> {
+    fn begin<const N: usize>(
+        &self,
+        (from, to): (i64, i64),
+        mut block: Block<N>,
+    ) -> Result<Begun<N>, Failure> {
+        let mut rest = None;
+        block.clear();
+        let conn = self.db.connection()?;
+        Cursor::new(&conn, self)?.read((from, to), &mut block, |block| {
+            if !block.last {
+                let last = block.rows().last().map_or(to, |row| row.rowid);
+                block.done = last.abs_diff(from).saturating_add(1);
+                rest = (last < to).then(|| (last + 1, to));
+            }
+            false
+        })?;
+        Ok(Begun { block, rest })
+    }
+
+    /// Hands over all blocks of a range; returns one for reuse.
+    fn complete<const N: usize>(
+        &self,
+        begun: Begun<N>,
+        sink: &mut impl FnMut(&Block<N>) -> Result<(), LoadError>,
+    ) -> Result<Block<N>, Failure> {
+        let Begun { mut block, rest } = begun;
+        sink(&block).map_err(Failure::Stop)?;
+        let Some(range) = rest else {
+            return Ok(block);
+        };
+        block.clear();
+        let mut failed = None;
+        let conn = self.db.connection()?;
+        Cursor::new(&conn, self)?.read(range, &mut block, |block| match sink(block) {
+            Ok(()) => {
+                block.clear();
+                true
+            }
+            Err(error) => {
+                failed = Some(error);
+                false
+            }
+        })?;
+        match failed {
+            None => Ok(block),
+            Some(error) => Err(Failure::Stop(error)),
         }
     }
 }
@@ -322,20 +298,15 @@ enum Run {
 }
 
 impl<'a, const N: usize> Cursor<'a, N> {
-    fn new(
-        conn: &'a Connection,
-        sql: &str,
-        has_text: bool,
-        progress: &'a Progress,
-    ) -> rusqlite::Result<Self> {
-        let place = match has_text {
+    fn new(conn: &'a Connection, query: &Query<'a>) -> rusqlite::Result<Self> {
+        let place = match query.has_text {
             true => None,
             false => Some(collect::declare(conn)?),
         };
         Ok(Self {
-            statement: conn.prepare(sql)?,
+            statement: conn.prepare(&query.sql)?,
             place,
-            progress,
+            progress: query.progress,
         })
     }
 
@@ -498,7 +469,7 @@ mod tests {
             assert!(plan.ranges.iter().all(|r| r.0 <= r.1));
             assert!(plan.ranges.len() as i128 <= MAX_RANGES);
         }
-        assert!(Plan::between(2, 1).is_empty());
+        assert_eq!(Plan::between(2, 1), Plan::default());
         assert_eq!(Plan::between(1, 50).rows_at_most(), 50);
     }
 

@@ -29,7 +29,8 @@ pub(super) fn each_row(
     }
     sql.push_str(&format!(" FROM {} ORDER BY {rowid}", quoted(table)));
     let mut run = || -> rusqlite::Result<bool> {
-        let mut statement = db.conn.prepare(&sql)?;
+        let conn = db.connection()?;
+        let mut statement = conn.prepare(&sql)?;
         let mut rows = statement.query([])?;
         let mut last = None;
         let mut count = 0_u32;

@@ -349,12 +349,11 @@ fn a_damaged_stream_opens_up_to_the_damage() {
     let cut = bytes[..bytes.len() / 2].to_vec();
     let mut builder = TraceBuilder::new();
     let mut report = ImportReport::default();
-    let (progress, options) = (Progress::new(), OpenOptions::default());
+    let progress = Progress::new();
     let mut ctx = Context {
         builder: &mut builder,
         report: &mut report,
         progress: &progress,
-        options: &options,
     };
     let size = cut.len() as u64;
     let reader = Box::new(Cursor::new(cut));
@@ -407,17 +406,14 @@ fn a_cancelled_import_stops_at_once() {
         let mut builder = TraceBuilder::new();
         let mut report = ImportReport::default();
         let progress = Progress::new();
-        let options = OpenOptions {
-            threads,
-            ..OpenOptions::default()
-        };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+        let pool = pool.build().expect("threads");
         let reader = Box::new(Endless(0));
         let input = Input::from_reader("x".into(), 0, false, ArgsOrigin::None, reader);
         let mut ctx = Context {
             builder: &mut builder,
             report: &mut report,
             progress: &progress,
-            options: &options,
         };
         let stop = std::sync::Mutex::new(None);
         let result = std::thread::scope(|scope| {
@@ -431,7 +427,7 @@ fn a_cancelled_import_stops_at_once() {
                     *stop.lock().expect("not poisoned") = Some(std::time::Instant::now());
                 })
                 .expect("a thread");
-            import(input, &mut ctx)
+            pool.install(|| import(input, &mut ctx))
         });
         assert_eq!(result.expect_err("cancelled").kind, ErrorKind::Cancelled);
         let since = stop
