@@ -6,6 +6,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use super::container::{Archive, Member};
 use super::damage::Damage;
 use super::error::{ErrorKind, LoadError};
@@ -66,6 +68,9 @@ impl Candidate {
         }
     }
 }
+
+/// Files of a folder whose heads are in memory at once.
+const HEADS: usize = 64;
 
 /// Names that a notice about many files gives.
 pub(super) const NAMED: usize = 3;
@@ -319,9 +324,16 @@ fn look_into_folder(
         );
     }
     looked.files_seen += walk.files.len() as u64;
-    for path in &walk.files {
-        progress.check(path)?;
-        look_at_folder_file(looked, arg, path, progress)?;
+    for paths in walk.files.chunks(HEADS) {
+        let read = paths.par_iter().map(|path| {
+            let bytes = std::fs::metadata(path)?.len();
+            Ok((bytes, Head::of_file(path, progress)?))
+        });
+        let heads: Vec<std::io::Result<(u64, Head)>> = read.collect();
+        for (path, head) in paths.iter().zip(heads) {
+            progress.check(path)?;
+            look_at_folder_file(looked, arg, path, head, progress)?;
+        }
     }
     Ok(())
 }
@@ -330,10 +342,9 @@ fn look_at_folder_file(
     looked: &mut Looked,
     arg: usize,
     path: &Path,
+    read: std::io::Result<(u64, Head)>,
     progress: &Progress,
 ) -> Result<(), LoadError> {
-    let read = std::fs::metadata(path).and_then(|m| Ok((m.len(), Head::of_file(path, progress)?)));
-    progress.check(path)?;
     let (bytes, head) = match read {
         Ok(read) => read,
         Err(e) => {

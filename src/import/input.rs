@@ -65,6 +65,10 @@ impl Blocks<'_> {
             _ => STEP,
         };
         let compressed = self.input.compressed;
+        if buffer.capacity() < BLOCK {
+            // Not by growing: the system gives zeros, and only what is used of them costs anything.
+            buffer = vec![0; BLOCK];
+        }
         buffer.resize(BLOCK, 0);
         let (got, failure) = read_some(&mut self.input.reader, &mut buffer, step);
         buffer.truncate(got);

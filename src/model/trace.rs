@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rustc_hash::FxHashMap;
+
 use super::ids::{CatId, DeviceId, LaneId, NameId, ProcessId, SourceId, SpanId, StreamId};
 use super::names::Names;
 use super::spans::Spans;
@@ -42,7 +44,7 @@ pub struct Trace {
     pub(super) counters: Vec<Counter>,
     pub(super) instants: Vec<Instant>,
     pub(super) anomalies: BTreeMap<&'static str, u64>,
-    pub(super) aliases: BTreeMap<(Option<SourceId>, Box<str>), NameId>,
+    pub(super) aliases: FxHashMap<(Option<SourceId>, Box<str>), NameId>,
     pub(super) cut: BTreeSet<SourceId>,
     pub(super) unix_origin: Option<i64>,
     pub(super) extent: TimeRange,

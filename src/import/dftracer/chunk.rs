@@ -1,6 +1,7 @@
 //! Lines to columns: what a stretch of a pfw file holds, with names, lanes and hashes numbered on their own, so that
 //! stretches are read in parallel.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::lanes::{LaneKey, Lanes};
@@ -401,7 +402,7 @@ impl Chunk {
             self.no_time.add(self.lines);
             return;
         };
-        let name = text_of(record.name);
+        let name = text_of(record.name).into_owned();
         let mut bad = 0_u64;
         let counters = &mut self.counters;
         for_each_member(record.args.unwrap_or(b"{}"), |key, value| {
@@ -431,12 +432,12 @@ impl Chunk {
             let mut host = None;
             for_each_member(record.args.unwrap_or(b"{}"), |key, value| {
                 if matches!(key, b"hhash" | b"hostname") && !value.is_missing() {
-                    host = Some((key == b"hhash", text_of(value)));
+                    host = Some((key == b"hhash", text_of(value).into_owned()));
                 }
             });
             LaneKey {
-                pid: text_of(record.pid),
-                tid: text_of(record.tid),
+                pid: text_of(record.pid).into_owned(),
+                tid: text_of(record.tid).into_owned(),
                 device,
                 host,
                 forked: false,
@@ -554,15 +555,15 @@ fn blanks(bytes: &[u8]) -> usize {
 }
 
 /// The text of a token, with escapes resolved and invalid bytes replaced.
-pub(super) fn text_of(token: Token<'_>) -> String {
+pub(super) fn text_of(token: Token<'_>) -> Cow<'_, str> {
     if token.is_missing() {
-        return String::new();
+        return Cow::Borrowed("");
     }
     if token.escaped {
         let quoted = [b"\"", token.bytes, b"\""].concat();
         if let Ok(text) = serde_json::from_slice::<String>(&quoted) {
-            return text;
+            return Cow::Owned(text);
         }
     }
-    String::from_utf8_lossy(token.bytes).into_owned()
+    String::from_utf8_lossy(token.bytes)
 }

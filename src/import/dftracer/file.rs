@@ -39,11 +39,15 @@ struct Piece {
     to: usize,
 }
 
-/// Reads a file.
+/// Reads a file through spare buffers.
 ///
 /// # Errors
 /// On cancel.
-pub(super) fn read(input: Input, progress: &Progress) -> Result<FileData, LoadError> {
+pub(super) fn read(
+    input: Input,
+    buffers: &Spares<Vec<u8>>,
+    progress: &Progress,
+) -> Result<FileData, LoadError> {
     progress.check(&input.path)?;
     let mut data = FileData {
         path: input.path.clone(),
@@ -57,7 +61,7 @@ pub(super) fn read(input: Input, progress: &Progress) -> Result<FileData, LoadEr
         overlong: 0,
     };
     let path = input.path.clone();
-    data.read_blocks(&mut input.blocks(progress), progress);
+    data.read_blocks(&mut input.blocks(progress), buffers, progress);
     progress.check(&path)?;
     if !data.compressed {
         // Archives may state more than they hold.
@@ -67,9 +71,13 @@ pub(super) fn read(input: Input, progress: &Progress) -> Result<FileData, LoadEr
 }
 
 impl FileData {
-    fn read_blocks(&mut self, blocks: &mut Blocks<'_>, progress: &Progress) {
+    fn read_blocks(
+        &mut self,
+        blocks: &mut Blocks<'_>,
+        buffers: &Spares<Vec<u8>>,
+        progress: &Progress,
+    ) {
         let mut rest = Rest::default();
-        let buffers = Spares::new();
         stages::in_order(
             || loop {
                 let block = blocks.next(buffers.take())?;

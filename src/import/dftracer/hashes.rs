@@ -1,25 +1,18 @@
 //! Hashes to names over a whole run: forked workers use hashes that only their parent's file declares.
 
-use std::collections::BTreeMap;
+use rustc_hash::FxHashSet;
 
-use rustc_hash::{FxHashMap, FxHashSet};
-
-use super::meta::Texts;
 use super::run::FileInfo;
+use super::table::Table;
 use crate::import::Progress;
 use crate::model::{SourceId, TraceBuilder};
-
-type Table = BTreeMap<String, Texts>;
-
-/// Of all files together: a run has many files that declare the same.
-type All = FxHashMap<String, Texts>;
 
 /// The tables of a run.
 #[derive(Default)]
 pub(super) struct Hashes {
-    files: All,
-    hosts: All,
-    strings: All,
+    files: Table,
+    hosts: Table,
+    strings: Table,
 }
 
 /// What is known of the file hashes that one file uses.
@@ -40,9 +33,9 @@ impl Hashes {
     pub fn of(files: &[FileInfo], progress: &Progress) -> Self {
         let mut all = Self::default();
         for file in files.iter().take_while(|_| !progress.is_cancelled()) {
-            merge(&mut all.files, &file.meta.files);
-            merge(&mut all.hosts, &file.meta.hosts);
-            merge(&mut all.strings, &file.meta.strings);
+            all.files.absorb(&file.meta.files);
+            all.hosts.absorb(&file.meta.hosts);
+            all.strings.absorb(&file.meta.strings);
         }
         all
     }
@@ -75,8 +68,8 @@ impl Hashes {
         Resolved {
             named: file.meta.files.len() as u64,
             used: used.len() as u64,
-            not_in_file: missing(&|hash| file.meta.files.contains_key(hash)),
-            not_in_run: missing(&|hash| self.files.contains_key(hash)),
+            not_in_file: missing(&|hash| file.meta.files.get(hash).is_some()),
+            not_in_run: missing(&|hash| self.files.get(hash).is_some()),
         }
     }
 
@@ -84,9 +77,7 @@ impl Hashes {
     /// early.
     pub fn declare_all(&self, builder: &mut TraceBuilder, progress: &Progress) {
         for table in [&self.files, &self.hosts, &self.strings] {
-            let mut sorted: Vec<_> = table.iter().collect();
-            sorted.sort_unstable_by_key(|(hash, _)| *hash);
-            for (hash, texts) in sorted {
+            for (hash, texts) in table.iter() {
                 if progress.is_cancelled() {
                     return;
                 }
@@ -103,37 +94,21 @@ impl Hashes {
             (&own.hosts, &self.hosts),
             (&own.strings, &self.strings),
         ] {
-            for (hash, texts) in mine {
+            // Where each hash has one text in all files, none differs.
+            if run.ambiguous() == 0 {
+                continue;
+            }
+            for (hash, texts) in mine.iter() {
                 if run.get(hash) != Some(texts) {
                     builder.add_alias(Some(source), hash, &texts.join());
                 }
             }
         }
     }
-
-    /// Hashes of files that stand for several names in one file: old recorders wrote 16 bits.
-    pub fn ambiguous(file: &FileInfo) -> u64 {
-        file.meta
-            .files
-            .values()
-            .filter(|t| t.is_ambiguous())
-            .count() as u64
-    }
-}
-
-fn merge(all: &mut All, more: &Table) {
-    for (hash, names) in more {
-        match all.get_mut(hash) {
-            None => {
-                all.insert(hash.clone(), names.clone());
-            }
-            Some(known) if known == names => {}
-            Some(known) => known.absorb(names.clone()),
-        }
-    }
 }
 
 /// The file's own declaration goes before the run's.
-fn look_up(own: &Table, run: &All, hash: &str) -> Option<String> {
-    own.get(hash).or_else(|| run.get(hash)).map(Texts::join)
+fn look_up(own: &Table, run: &Table, hash: &str) -> Option<String> {
+    let texts = own.get(hash).or_else(|| run.get(hash))?;
+    Some(texts.join().into_owned())
 }

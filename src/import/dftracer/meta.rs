@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::chunk::text_of;
 use super::number::parse_int;
 use super::scan::{Record, Token, for_each_member};
+use super::table::Table;
 
 /// The start record of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,67 +27,15 @@ pub(super) struct End {
     pub time_metric: Option<String>,
 }
 
-/// Texts that one hash stands for in what is shown; 16 bits of old recorders may stand for thousands.
-const MOST_TEXTS: usize = 64;
-
-/// What a hash stands for: texts in the order of their first mention, each once.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Texts {
-    list: Vec<String>,
-    /// There are more than are kept.
-    more: bool,
-}
-
-impl Texts {
-    /// Adds a text, unless it is there.
-    pub fn add(&mut self, text: String) {
-        if self.list.contains(&text) {
-            return;
-        }
-        if self.list.len() < MOST_TEXTS {
-            self.list.push(text);
-        } else {
-            self.more = true;
-        }
-    }
-
-    /// Adds those of another place.
-    pub fn absorb(&mut self, other: Self) {
-        for text in other.list {
-            self.add(text);
-        }
-        self.more |= other.more;
-    }
-
-    /// The first one.
-    pub fn first(&self) -> Option<&String> {
-        self.list.first()
-    }
-
-    /// True where there are several.
-    pub fn is_ambiguous(&self) -> bool {
-        self.list.len() > 1
-    }
-
-    /// `a or b`.
-    pub fn join(&self) -> String {
-        let mut text = self.list.join(" or ");
-        if self.more {
-            text.push_str(" or others");
-        }
-        text
-    }
-}
-
 /// What metadata says.
-#[derive(Debug, Clone, Default)]
+#[derive(Default)]
 pub(super) struct Meta {
     /// Records by name.
     pub counts: BTreeMap<String, u64>,
     /// Hash → texts, for files (FH), hosts (HH) and strings (SH).
-    pub files: BTreeMap<String, Texts>,
-    pub hosts: BTreeMap<String, Texts>,
-    pub strings: BTreeMap<String, Texts>,
+    pub files: Table,
+    pub hosts: Table,
+    pub strings: Table,
     /// (pid, tid, name) of threads.
     pub threads: Vec<(String, String, String)>,
     /// (pid, name) of processes.
@@ -109,17 +58,26 @@ impl Meta {
             _ => {}
         });
         let (name, value) = (text_of(name), text_of(value));
-        *self.counts.entry(text_of(record.name)).or_default() += 1;
-        let pid = || text_of(record.pid);
+        let kind = text_of(record.name);
+        match self.counts.get_mut(kind.as_ref()) {
+            Some(count) => *count += 1,
+            None => _ = self.counts.insert(kind.into_owned(), 1),
+        }
+        let pid = || text_of(record.pid).into_owned();
         match record.name.bytes {
-            b"FH" => declare(&mut self.files, value, name),
-            b"HH" => declare(&mut self.hosts, value, name),
-            b"SH" => declare(&mut self.strings, value, name),
+            b"FH" => self.files.declare(&value, &name),
+            b"HH" => self.hosts.declare(&value, &name),
+            b"SH" => self.strings.declare(&value, &name),
             // Name and value are swapped by the recorder.
-            b"thread_name" => self.threads.push((pid(), text_of(record.tid), name)),
-            b"process_name" => self.processes.push((pid(), name)),
-            b"PR" => self.facts.push((pid(), name, value)),
-            b"CM" => self.custom.push((name, value)),
+            b"thread_name" => {
+                let thread = text_of(record.tid).into_owned();
+                self.threads.push((pid(), thread, name.into_owned()));
+            }
+            b"process_name" => self.processes.push((pid(), name.into_owned())),
+            b"PR" => self
+                .facts
+                .push((pid(), name.into_owned(), value.into_owned())),
+            b"CM" => self.custom.push((name.into_owned(), value.into_owned())),
             _ => {}
         }
     }
@@ -129,7 +87,7 @@ impl Meta {
         match record.name.bytes {
             b"start" if self.start.is_none() => {
                 let mut start = Start {
-                    pid: text_of(record.pid),
+                    pid: text_of(record.pid).into_owned(),
                     ..Start::default()
                 };
                 for_each_member(record.args.unwrap_or(b"{}"), |key, value| {
@@ -142,7 +100,7 @@ impl Meta {
                         b"cwd" => &mut start.folder,
                         _ => return,
                     };
-                    *slot = (!value.is_missing()).then(|| text_of(value));
+                    *slot = (!value.is_missing()).then(|| text_of(value).into_owned());
                 });
                 self.start = Some(start);
             }
@@ -156,15 +114,9 @@ impl Meta {
         for (name, n) in other.counts {
             *self.counts.entry(name).or_default() += n;
         }
-        for (mine, theirs) in [
-            (&mut self.files, other.files),
-            (&mut self.hosts, other.hosts),
-            (&mut self.strings, other.strings),
-        ] {
-            for (hash, texts) in theirs {
-                mine.entry(hash).or_default().absorb(texts);
-            }
-        }
+        self.files.absorb(&other.files);
+        self.hosts.absorb(&other.hosts);
+        self.strings.absorb(&other.strings);
         self.threads.extend(other.threads);
         self.processes.extend(other.processes);
         self.facts.extend(other.facts);
@@ -189,10 +141,6 @@ impl Meta {
             _ => None,
         }
     }
-}
-
-fn declare(table: &mut BTreeMap<String, Texts>, hash: String, text: String) {
-    table.entry(hash).or_default().add(text);
 }
 
 fn end_of(record: &Record<'_>) -> End {

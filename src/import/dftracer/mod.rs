@@ -5,6 +5,7 @@
 
 use rayon::prelude::*;
 
+use super::stages::Spares;
 use super::{Context, ErrorKind, Input, LoadError, NoticeKind};
 use crate::model::ArgsOrigin;
 
@@ -18,6 +19,7 @@ mod number;
 mod roles;
 mod run;
 mod scan;
+mod table;
 
 /// Reads all files of a run.
 ///
@@ -29,20 +31,19 @@ pub(super) fn import(inputs: Vec<Input>, ctx: &mut Context<'_>) -> Result<(), Lo
     let in_order = inputs
         .iter()
         .any(|i| matches!(i.args, ArgsOrigin::Archive { .. }));
-    let read: Vec<Result<file::FileData, LoadError>> = if in_order {
-        let read = inputs.into_iter();
-        read.map(|input| file::read(input, progress)).collect()
+    // Files share buffers: a run may have thousands, most of them small.
+    let buffers = Spares::new();
+    let read = |input| file::read(input, &buffers, progress).map(run::FileInfo::new);
+    let read: Vec<Result<run::FileInfo, LoadError>> = if in_order {
+        inputs.into_iter().map(read).collect()
     } else {
-        let read = inputs.into_par_iter();
-        read.map(|input| file::read(input, progress)).collect()
+        inputs.into_par_iter().map(read).collect()
     };
     let alone = read.len() == 1;
     let mut files = Vec::with_capacity(read.len());
     let mut refused: Option<LoadError> = None;
-    for data in read {
-        let data = data?;
-        progress.check(&data.path)?;
-        let info = run::FileInfo::new(data);
+    for info in read {
+        let info = info?;
         if info.sum(|c| c.kinds.total()) > 0 {
             files.push(info);
             continue;
@@ -63,7 +64,10 @@ pub(super) fn import(inputs: Vec<Input>, ctx: &mut Context<'_>) -> Result<(), Lo
     if files.is_empty() {
         return refused.map_or(Ok(()), Err);
     }
-    run::merge(&mut files, ctx)
+    let result = run::merge(&mut files, ctx);
+    // Returns many small pieces of memory.
+    files.into_par_iter().for_each(drop);
+    result
 }
 
 fn nothing_readable(file: &run::FileInfo) -> LoadError {

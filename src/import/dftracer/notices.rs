@@ -2,7 +2,6 @@
 
 use super::chunk::{Chunk, Generation, Tally};
 use super::hashes::{Hashes, Resolved};
-use super::meta::Texts;
 use super::run::{FileInfo, known_pids};
 use crate::import::damage::byte_of_text;
 use crate::import::open::file_name;
@@ -125,10 +124,7 @@ fn facts(
     let folder = start.folder.as_deref();
     let folder = folder.map(|h| hashes.file(file, h).unwrap_or_else(|| h.to_owned()));
     fact("version", start.version);
-    fact(
-        "host",
-        file.meta.hosts.values().find_map(Texts::first).cloned(),
-    );
+    fact("host", file.meta.hosts.first().map(str::to_owned));
     fact("pid", Some(start.pid));
     fact("parent", start.ppid);
     fact("role", role.map(|r| r.key().to_owned()));
@@ -314,7 +310,7 @@ fn content(file: &FileInfo, resolved: Resolved, notes: &mut Notes<'_>) {
     notes.add(
         NoticeKind::Info,
         "ambiguous_hashes",
-        Hashes::ambiguous(file),
+        file.meta.files.ambiguous(),
         || "Hashes stand for several file names: all of them are shown.".to_owned(),
     );
     notes.add(

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::chunk::{Chunk, Generation, Samples, Total};
 use super::file::FileData;
 use super::lanes::LaneKey;
-use super::meta::{Meta, Texts};
+use super::meta::Meta;
 use super::number::Ticks;
 use super::{hashes::Hashes, roles};
 use crate::import::{Context, ErrorKind, LoadError, Place};
@@ -391,7 +391,7 @@ impl Merge<'_> {
             return id;
         }
         let start = file.meta.start.as_ref().filter(|s| s.pid == pid);
-        let declared = file.meta.hosts.values().find_map(Texts::first).cloned();
+        let declared = file.meta.hosts.first().map(str::to_owned);
         let host = match host {
             Some((true, hash)) => self.hashes.host(file, hash).or(declared),
             Some((false, name)) => Some(name.clone()),
