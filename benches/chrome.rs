@@ -2,7 +2,7 @@
 //! with one and two threads, and from gzip. Opening includes sorting, links and sub-rows.
 //!
 //! `STALLSCOPE_BENCH_CHROME` names a file to use in place of the one that is made here; `STALLSCOPE_BENCH_MB` is the
-//! size of the latter (64). Ratios of the best of three runs are printed first.
+//! size of the latter (64). Ratios of best times are printed first.
 
 #![expect(clippy::print_stdout, reason = "ratios are what the run is for")]
 
@@ -12,7 +12,6 @@ use std::hint::black_box;
 use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
-use std::time::{Duration, Instant};
 
 use divan::Bencher;
 use divan::counter::BytesCount;
@@ -20,6 +19,10 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use stallscope::import::{OpenOptions, Progress, open};
+
+#[path = "support/rounds.rs"]
+mod rounds;
+use rounds::{best_of, ratio};
 
 static FILE: LazyLock<PathBuf> = LazyLock::new(|| {
     std::env::var_os("STALLSCOPE_BENCH_CHROME").map_or_else(
@@ -48,51 +51,29 @@ fn main() {
     divan::main();
 }
 
-fn best_of_three(mut run: impl FnMut()) -> Duration {
-    let times = (0..3).map(|_| {
-        let began = Instant::now();
-        run();
-        began.elapsed()
-    });
-    times.min().unwrap_or_default()
-}
-
 fn print_ratios() {
     let bytes = std::fs::metadata(&*FILE).expect("file").len();
-    let serde = best_of_three(|| {
-        let text = std::fs::read(&*FILE).expect("file");
-        black_box(with_serde(&text));
-    });
-    let one = best_of_three(|| {
-        black_box(open_with(&FILE, 1));
-    });
-    let two = best_of_three(|| {
-        black_box(open_with(&FILE, 2));
-    });
-    let inflate = best_of_three(|| {
-        black_box(inflate());
-    });
-    let gzip = best_of_three(|| {
-        black_box(open_with(&GZIP, 2));
-    });
-    let rate = |time: Duration| bytes as f64 / time.as_secs_f64() / 1e9;
-    println!("{bytes} bytes, wall clock, best of three");
-    for (what, time) in [
-        ("read + serde_json, columns only", serde),
-        ("open, 1 thread", one),
-        ("open, 2 threads", two),
-        ("inflate only", inflate),
-        ("open .gz, 2 threads", gzip),
-    ] {
-        println!("{what:32} {time:>10.3?} {:6.3} GB/s", rate(time));
-    }
-    let ratio = |a: Duration, b: Duration| a.as_secs_f64() / b.as_secs_f64();
-    println!("serde_json / 1 thread            {:.2}", ratio(serde, one));
-    println!("1 thread / 2 threads             {:.2}", ratio(one, two));
-    println!(
-        "open .gz / (inflate + open)      {:.2}",
-        ratio(gzip, inflate + two)
+    let gzip = GZIP.as_path();
+    let [serde, one, two, inflate, open_gzip] = best_of(
+        5,
+        (bytes as f64 / 1e9, "GB"),
+        [
+            (
+                "read + serde_json, columns only",
+                Box::new(|| {
+                    let text = std::fs::read(&*FILE).expect("file");
+                    black_box(with_serde(&text));
+                }),
+            ),
+            ("open, 1 thread", Box::new(|| _ = open_with(&FILE, 1))),
+            ("open, 2 threads", Box::new(|| _ = open_with(&FILE, 2))),
+            ("inflate only", Box::new(|| _ = black_box(inflate()))),
+            ("open .gz, 2 threads", Box::new(|| _ = open_with(gzip, 2))),
+        ],
     );
+    ratio("serde_json / open, 1 thread", serde, one);
+    ratio("1 thread / 2 threads", one, two);
+    ratio("open .gz / (inflate + open)", open_gzip, inflate + two);
 }
 
 /// Events as Kineto lays them out: Python frames, operators, calls, kernels, flows.

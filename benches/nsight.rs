@@ -5,12 +5,17 @@
 //! cargo bench --no-default-features --profile ci --bench nsight
 //! ```
 
+#![expect(clippy::print_stdout, reason = "ratios are what the run is for")]
+
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use divan::counter::ItemsCount;
 use stallscope::import::{OpenOptions, Progress, open};
 
+#[path = "support/rounds.rs"]
+mod rounds;
+use rounds::{best_of, ratio};
 #[path = "../tests/support/nsight_made.rs"]
 mod made;
 #[path = "../examples/support/mod.rs"]
@@ -99,41 +104,71 @@ fn read(path: &Path, sql: &str, part: usize, of: usize) -> i64 {
     sum
 }
 
-/// The same columns with nothing done to them: what SQLite itself costs.
-#[divan::bench(args = [1, 2], sample_count = 5, sample_size = 1)]
-fn bare_select(bencher: divan::Bencher<'_, '_>, threads: usize) {
-    let (path, rows) = export();
-    bencher.counter(ItemsCount::new(*rows)).bench(|| {
-        std::thread::scope(|scope| {
-            let work: Vec<_> = (0..threads)
-                .map(|part| {
-                    scope.spawn(move || {
-                        read(path, KERNELS, part, threads)
-                            .wrapping_add(read(path, CALLS, part, threads))
-                    })
+/// Reads the two large tables with nothing done to their values: what SQLite itself costs.
+fn select(threads: usize) -> i64 {
+    let (path, _) = export();
+    std::thread::scope(|scope| {
+        let work: Vec<_> = (0..threads)
+            .map(|part| {
+                scope.spawn(move || {
+                    read(path, KERNELS, part, threads)
+                        .wrapping_add(read(path, CALLS, part, threads))
                 })
-                .collect();
-            work.into_iter()
-                .map(|w| w.join().expect("runs"))
-                .fold(0, i64::wrapping_add)
-        })
-    });
+            })
+            .collect();
+        work.into_iter()
+            .map(|w| w.join().expect("runs"))
+            .fold(0, i64::wrapping_add)
+    })
 }
 
 /// The whole import: all tables, joins, sorting.
-#[divan::bench(args = [1, 2], sample_count = 5, sample_size = 1)]
-fn import(bencher: divan::Bencher<'_, '_>, threads: usize) {
-    let (path, _) = export();
+fn open_with(threads: usize) -> u64 {
     let options = OpenOptions {
         threads,
         ..OpenOptions::default()
     };
-    bencher.counter(ItemsCount::new(all_rows())).bench(|| {
-        let loaded = open(std::slice::from_ref(path), &options, &Progress::new());
-        loaded.map(|l| l.trace.counted_spans()).unwrap_or_default()
-    });
+    let path = std::slice::from_ref(&export().0);
+    let loaded = open(path, &options, &Progress::new()).expect("readable");
+    loaded.trace.counted_spans()
+}
+
+#[divan::bench(args = [1, 2], sample_count = 5, sample_size = 1)]
+fn bare_select(bencher: divan::Bencher<'_, '_>, threads: usize) {
+    bencher
+        .counter(ItemsCount::new(export().1))
+        .bench(|| select(threads));
+}
+
+#[divan::bench(args = [1, 2], sample_count = 5, sample_size = 1)]
+fn import(bencher: divan::Bencher<'_, '_>, threads: usize) {
+    bencher
+        .counter(ItemsCount::new(all_rows()))
+        .bench(|| open_with(threads));
 }
 
 fn main() {
+    let [one, two] = best_of(
+        5,
+        (all_rows() as f64 / 1e6, "M rows"),
+        [
+            ("open, 1 thread", Box::new(|| _ = open_with(1))),
+            ("open, 2 threads", Box::new(|| _ = open_with(2))),
+        ],
+    );
+    ratio("1 thread / 2 threads", one, two);
+    let [select] = best_of(
+        5,
+        (export().1 as f64 / 1e6, "M rows"),
+        [(
+            "bare SELECT of the large tables",
+            Box::new(|| _ = select(1)),
+        )],
+    );
+    ratio(
+        "open / bare SELECT, per row",
+        one / all_rows() as f64,
+        select / export().1 as f64,
+    );
     divan::main();
 }

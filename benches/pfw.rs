@@ -1,7 +1,9 @@
 //! Reading pfw lines: touching the bytes, typed serde_json per line, and the importer with one and two threads.
 //!
 //! `STALLSCOPE_BENCH_PFW` names a file to use in place of the one that is made here (64 MiB). Opening includes
-//! sorting and sub-rows, everything up to the finished timeline.
+//! sorting and sub-rows, everything up to the finished timeline. Ratios of best times are printed first.
+
+#![expect(clippy::print_stdout, reason = "ratios are what the run is for")]
 
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -13,13 +15,48 @@ use divan::counter::BytesCount;
 use serde::Deserialize;
 use stallscope::import::{OpenOptions, Progress, open};
 
+#[path = "support/rounds.rs"]
+mod rounds;
+use rounds::{best_of, ratio};
+
 static FILE: LazyLock<PathBuf> = LazyLock::new(|| match std::env::var_os("STALLSCOPE_BENCH_PFW") {
     Some(path) => PathBuf::from(path),
     None => make(64 << 20),
 });
 
 fn main() {
+    print_ratios();
     divan::main();
+}
+
+fn print_ratios() {
+    let bytes = std::fs::metadata(&*FILE).expect("file").len();
+    let [serde, one, two] = best_of(
+        20,
+        (bytes as f64 / 1e9, "GB"),
+        [
+            (
+                "read + serde_json per line",
+                Box::new(|| {
+                    let text = std::fs::read_to_string(&*FILE).expect("file");
+                    black_box(with_serde(&text));
+                }),
+            ),
+            ("open, 1 thread", Box::new(|| _ = open_with(1))),
+            ("open, 2 threads", Box::new(|| _ = open_with(2))),
+        ],
+    );
+    ratio("serde_json / open, 1 thread", serde, one);
+    ratio("1 thread / 2 threads", one, two);
+}
+
+fn open_with(threads: usize) -> usize {
+    let options = OpenOptions {
+        threads,
+        ..OpenOptions::default()
+    };
+    let loaded = open(std::slice::from_ref(&*FILE), &options, &Progress::new()).expect("readable");
+    loaded.trace.spans().len()
 }
 
 /// A worker's file as version 2.2 writes it: items of reads and preprocessing.
@@ -117,27 +154,24 @@ struct Line<'a> {
 #[divan::bench]
 fn serde_typed(bencher: Bencher<'_, '_>) {
     let text = std::fs::read_to_string(&*FILE).expect("file");
-    bencher.counter(size()).bench(|| {
-        let mut sum = 0_i64;
-        for line in black_box(&text).lines() {
-            let Ok(l) = serde_json::from_str::<Line<'_>>(line) else {
-                continue;
-            };
-            let texts = l.name.len() + l.cat.len() + l.args.get().len();
-            sum = sum.wrapping_add(l.pid + l.tid + l.ts + l.dur + l.ph + texts as i64);
-        }
-        black_box(sum)
-    });
+    bencher
+        .counter(size())
+        .bench(|| with_serde(black_box(&text)));
+}
+
+fn with_serde(text: &str) -> i64 {
+    let mut sum = 0_i64;
+    for line in text.lines() {
+        let Ok(l) = serde_json::from_str::<Line<'_>>(line) else {
+            continue;
+        };
+        let texts = l.name.len() + l.cat.len() + l.args.get().len();
+        sum = sum.wrapping_add(l.pid + l.tid + l.ts + l.dur + l.ph + texts as i64);
+    }
+    sum
 }
 
 #[divan::bench(args = [1, 2])]
 fn importer(bencher: Bencher<'_, '_>, threads: usize) {
-    let options = OpenOptions {
-        threads,
-        ..OpenOptions::default()
-    };
-    let path = [FILE.clone()];
-    bencher
-        .counter(size())
-        .bench(|| open(&path, &options, &Progress::new()).map(|l| l.trace.spans().len()));
+    bencher.counter(size()).bench(|| open_with(threads));
 }
