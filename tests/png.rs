@@ -256,6 +256,40 @@ fn what_does_not_fit_is_counted() {
 }
 
 #[test]
+fn bands_that_do_not_fit_are_counted() {
+    let mut m = Maker::new();
+    // Nothing says which GPU a rank uses: both have a row.
+    for rank in 0..600 {
+        let process = m.process(rank + 1, Role::Main, rank);
+        let lane = m.thread(process, rank + 1, "main", Role::Main);
+        m.span(lane, "cpu_op", "aten::add", 0, MS);
+        let streams = m.gpu(i64::from(rank), rank, &[7]);
+        m.span(streams[0], "kernel", "k", 0, MS);
+    }
+    let scene = Scene::new(m.b);
+    for lanes in [Lanes::Band, Lanes::AsShown] {
+        let o = PngOptions {
+            width: 640,
+            lanes,
+            ..options(0, 1)
+        };
+        let size = picture_size(&scene.trace, &scene.analysis, &scene.rows, &o).expect("a size");
+        assert!(size.height <= MAX_PIXELS);
+        // 16,384 points, less what is around, at 18 points per row.
+        assert_eq!(size.bands_total, 1_200);
+        assert!(
+            (890..=910).contains(&size.bands_shown),
+            "{}",
+            size.bands_shown
+        );
+        let said = size.notice().expect("not all fit");
+        let band = format!("{} of 1200 rows of the band fit", size.bands_shown);
+        assert!(said.starts_with(&band), "{said}");
+        assert_eq!(said.contains("lanes fit"), lanes == Lanes::AsShown);
+    }
+}
+
+#[test]
 fn impossible_options_say_why() {
     let scene = training_loop(1);
     let draw = |o: &PngOptions| render_png(&scene.trace, &scene.analysis, &scene.rows, o);

@@ -13,7 +13,7 @@ use crate::paint::{color, fonts, paint};
 use crate::time::{TimeRange, Unit, format_ns};
 use crate::view::{
     DrawList, LayoutInput, LegendEntry, Metrics, Options, RowState, Rows, Scroll, Size, TITLE,
-    Theme, Viewport, areas, layout, legend, legend_height, legend_of, title,
+    Theme, Viewport, areas, bands_within, layout, legend, legend_height, legend_of, title,
 };
 
 /// Widths that can be chosen, points.
@@ -121,14 +121,25 @@ pub struct PictureSize {
     pub lanes_shown: usize,
     /// Lanes that should be shown.
     pub lanes_total: usize,
+    /// Rows of the overlap band that fit.
+    pub bands_shown: usize,
+    /// Rows of the overlap band that should be shown.
+    pub bands_total: usize,
 }
 
 impl PictureSize {
     /// "41 of 96 lanes fit" where not all do.
     #[must_use]
     pub fn notice(&self) -> Option<String> {
-        let (shown, total) = (self.lanes_shown, self.lanes_total);
-        (shown < total).then(|| format!("{shown} of {total} lanes fit"))
+        let parts = [
+            (self.bands_shown, self.bands_total, "rows of the band"),
+            (self.lanes_shown, self.lanes_total, "lanes"),
+        ];
+        let cut = parts.iter().filter(|(shown, total, _)| shown < total);
+        let said: Vec<String> = cut
+            .map(|(shown, total, what)| format!("{shown} of {total} {what} fit"))
+            .collect();
+        (!said.is_empty()).then(|| said.join(", "))
     }
 }
 
@@ -272,6 +283,8 @@ impl Plan {
                 height: 0,
                 lanes_shown: 0,
                 lanes_total: 0,
+                bands_shown: 0,
+                bands_total: 0,
             },
             rows,
         };
@@ -288,8 +301,13 @@ impl Plan {
         let most = (MAX_PIXELS as f32 / self.scale).floor() - around;
         self.height = most;
         let view = self.viewport(trace);
-        let top = areas(&self.input(trace, analysis, &view)).lanes.y0;
+        let areas = areas(&self.input(trace, analysis, &view));
+        let top = areas.lanes.y0;
         self.height = top.min(most);
+        if self.options.band {
+            let room = self.height - areas.band.y0;
+            (self.size.bands_shown, self.size.bands_total) = bands_within(analysis, room);
+        }
         if self.options.lanes {
             let margin = 4.0;
             let rows = self.rows.rows();

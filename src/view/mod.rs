@@ -22,8 +22,8 @@ pub use geom::{Point, Rect, Rgba, Size};
 pub use history::{GESTURE_MS, History, MAX_ENTRIES};
 pub use layout::{
     BETWEEN, LEGEND, LayoutInput, LegendEntry, Links, MAX_LABELS, Metrics, Options, OverviewInput,
-    RULER, STEPS, Scroll, TITLE, areas, band_content_height, layout, legend, legend_height,
-    legend_of, overview, overview_viewport, title, window_edges,
+    RULER, STEPS, Scroll, TITLE, areas, band_content_height, bands_within, layout, legend,
+    legend_height, legend_of, overview, overview_viewport, title, window_edges,
 };
 pub use lod::{
     Columns, CounterTree, Extremes, GroupRow, HighlightRow, Highlights, InstantRow, Intervals,

@@ -53,10 +53,10 @@ pub(super) fn bands(gpus: &[Gpu], ranks: &[Rank]) -> Vec<Band> {
     out
 }
 
-/// Height of all bands of a trace, points.
-pub(super) fn content_height(gpus: &[Gpu], ranks: &[Rank]) -> f32 {
+/// Number of bands of a trace, and the height of each, points.
+pub(super) fn measures(gpus: &[Gpu], ranks: &[Rank]) -> (usize, f32) {
     let n = bands(gpus, ranks).len();
-    n as f32 * if n > MANY { LOW } else { TALL }
+    (n, if n > MANY { LOW } else { TALL })
 }
 
 /// Bands into `area` (canvas part), headers left of it.

@@ -162,7 +162,16 @@ const TOP: f32 = 2.0;
 /// Height of the overlap band with all GPUs, points; it scrolls where that is more than 40 % of the picture.
 #[must_use]
 pub fn band_content_height(analysis: &Analysis) -> f32 {
-    band::content_height(analysis.gpus(), analysis.ranks())
+    let (n, height) = band::measures(analysis.gpus(), analysis.ranks());
+    n as f32 * height
+}
+
+/// Bands that lie within a height (points) as a whole, and all there are.
+#[must_use]
+pub fn bands_within(analysis: &Analysis, height: f32) -> (usize, usize) {
+    let (n, each) = band::measures(analysis.gpus(), analysis.ranks());
+    let whole = (height.max(0.0) / each) as usize;
+    (whole.min(n), n)
 }
 
 /// The regions of a picture.
