@@ -47,6 +47,28 @@ fn one(base: i64) -> String {
 }
 
 #[test]
+fn shared_threads_are_free_while_files_open() {
+    // Long enough that nobody reads it to its end before the answer of a free thread comes.
+    let text = torch(0, (0..200_000).map(|_| "cpu_op".to_owned()));
+    let path = write(scratch("sets-free").join("a.json"), &text);
+    let progress = Progress::new();
+    std::thread::scope(|scope| {
+        let opening = scope.spawn(|| {
+            let paths = std::slice::from_ref(&path);
+            open(paths, &OpenOptions::default(), &progress).map(drop)
+        });
+        while progress.done() == 0 && !opening.is_finished() {
+            std::thread::yield_now();
+        }
+        rayon::scope(|all| (0..rayon::current_num_threads()).for_each(|_| all.spawn(|_| {})));
+        let done = progress.done();
+        progress.cancel();
+        assert!(done < text.len() as u64, "the answer came after the file");
+        assert!(opening.join().expect("no panic").is_err(), "cancelled");
+    });
+}
+
+#[test]
 fn a_file_that_is_named_twice_counts_once() {
     let dir = scratch("sets-twice");
     let file = write(dir.join("a.json"), &one(0));

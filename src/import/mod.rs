@@ -79,13 +79,12 @@ pub fn open(
     options: &OpenOptions,
     progress: &Progress,
 ) -> Result<Loaded, LoadError> {
-    if options.threads == 0 {
-        return open::open(paths, options, progress);
-    }
-    match rayon::ThreadPoolBuilder::new()
+    // Not on the shared pool: streams keep the threads until they end, and whatever else is worked out meanwhile, such
+    // as figures of a trace on the screen, would wait for one.
+    let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(options.threads)
-        .build()
-    {
+        .thread_name(|i| format!("stallscope-import-{i}"));
+    match pool.build() {
         Ok(pool) => pool.install(|| open::open(paths, options, progress)),
         // Without a pool of its own it runs on the shared one.
         Err(_) => open::open(paths, options, progress),
