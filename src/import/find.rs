@@ -69,8 +69,8 @@ impl Candidate {
     }
 }
 
-/// Files of a folder whose heads are in memory at once.
-const HEADS: usize = 64;
+/// Files of a folder that are looked at before the next ones.
+const AT_ONCE: usize = 64;
 
 /// Names that a notice about many files gives.
 pub(super) const NAMED: usize = 3;
@@ -324,29 +324,53 @@ fn look_into_folder(
         );
     }
     looked.files_seen += walk.files.len() as u64;
-    for paths in walk.files.chunks(HEADS) {
+    for paths in walk.files.chunks(AT_ONCE) {
         let read = paths.par_iter().map(|path| {
             let bytes = std::fs::metadata(path)?.len();
-            Ok((bytes, Head::of_file(path, progress)?))
+            Ok(Glance::at(bytes, Head::of_file(path, progress)?))
         });
-        let heads: Vec<std::io::Result<(u64, Head)>> = read.collect();
-        for (path, head) in paths.iter().zip(heads) {
+        let glances: Vec<std::io::Result<Glance>> = read.collect();
+        for (path, glance) in paths.iter().zip(glances) {
             progress.check(path)?;
-            look_at_folder_file(looked, arg, path, head, progress)?;
+            look_at_folder_file(looked, arg, path, glance, progress)?;
         }
     }
     Ok(())
+}
+
+/// What the head of a file says. Without its bytes: a few compressed ones may inflate to megabytes each.
+struct Glance {
+    content: Content,
+    bytes: u64,
+    compressed: bool,
+    damage: Option<Damage>,
+}
+
+impl Glance {
+    fn at(bytes: u64, head: Head) -> Self {
+        Self {
+            content: of_file(&head),
+            bytes,
+            compressed: head.compressed,
+            damage: head.damage,
+        }
+    }
 }
 
 fn look_at_folder_file(
     looked: &mut Looked,
     arg: usize,
     path: &Path,
-    read: std::io::Result<(u64, Head)>,
+    glance: std::io::Result<Glance>,
     progress: &Progress,
 ) -> Result<(), LoadError> {
-    let (bytes, head) = match read {
-        Ok(read) => read,
+    let Glance {
+        content,
+        bytes,
+        compressed,
+        damage,
+    } = match glance {
+        Ok(glance) => glance,
         Err(e) => {
             looked.note(
                 NoticeKind::Skipped,
@@ -357,7 +381,6 @@ fn look_at_folder_file(
             return Ok(());
         }
     };
-    let content = of_file(&head);
     match &content {
         Content::Trap(trap @ (Trap::Blank | Trap::Zeros)) if names_a_trace(path) => {
             let what = match trap {
@@ -376,8 +399,8 @@ fn look_at_folder_file(
                 file_name(path)
             ),
         ),
-        Content::Trap(Trap::Unknown | Trap::OtherText(_)) if head.damage.is_some() => {
-            note_damaged(looked, path, head.damage.as_ref());
+        Content::Trap(Trap::Unknown | Trap::OtherText(_)) if damage.is_some() => {
+            note_damaged(looked, path, damage.as_ref());
         }
         Content::Trap(trap) => {
             if trap.is_recording() {
@@ -392,20 +415,18 @@ fn look_at_folder_file(
             }
         }
         Content::Tar | Content::Zip => {
-            look_into_archive(looked, arg, path, &content, head.compressed, progress)?;
+            look_into_archive(looked, arg, path, &content, compressed, progress)?;
         }
         Content::Chrome { sure: false } => match mentions_events(path, progress) {
-            Ok(true) => {
-                looked
-                    .candidates
-                    .extend(candidate(arg, path, &content, bytes, head.compressed))
-            }
+            Ok(true) => looked
+                .candidates
+                .extend(candidate(arg, path, &content, bytes, compressed)),
             Ok(false) => looked.other(path),
             Err(damage) => note_damaged(looked, path, Some(&damage)),
         },
         _ => looked
             .candidates
-            .extend(candidate(arg, path, &content, bytes, head.compressed)),
+            .extend(candidate(arg, path, &content, bytes, compressed)),
     }
     Ok(())
 }
