@@ -65,15 +65,10 @@ pub(super) fn import(path: &Path, ctx: &mut Context<'_>) -> Result<(), LoadError
     ctx.progress.set_phase(Phase::Reading);
     let stop = Stop::default();
     let progress = ctx.progress;
-    // SQLite looks at a cancel only through this, should a single step ever take long.
-    let handle = db
-        .connection()
-        .map(|conn| conn.get_interrupt_handle())
-        .map_err(|e| open::unreadable(path, db.bytes, &e))?;
     std::thread::scope(|scope| {
         let watch = std::thread::Builder::new()
             .name("stallscope-cancel".to_owned())
-            .spawn_scoped(scope, || stop.watch(progress, &handle));
+            .spawn_scoped(scope, || stop.watch(progress, &db));
         let meta = Meta::read(&reader);
         let result = meta.and_then(|meta| {
             let mut importer = Importer::new(reader, meta, ctx.builder, ctx.report)?;
@@ -100,7 +95,8 @@ impl Stop {
         self.changed.notify_all();
     }
 
-    fn watch(&self, progress: &Progress, interrupt: &rusqlite::InterruptHandle) {
+    /// SQLite looks at a cancel only through this, should a single step ever take long.
+    fn watch(&self, progress: &Progress, db: &Database) {
         let Ok(mut done) = self.done.lock() else {
             return;
         };
@@ -111,7 +107,7 @@ impl Stop {
                 Err(_poisoned) => return,
             }
             if progress.is_cancelled() {
-                interrupt.interrupt();
+                db.interrupt();
             }
         }
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, InterruptHandle, OpenFlags};
 
 use crate::import::{ErrorKind, LoadError};
 
@@ -32,6 +32,8 @@ pub(super) enum Access {
 pub(super) struct Database {
     /// Connections that nobody uses.
     spare: Mutex<Vec<Connection>>,
+    /// One per connection.
+    interrupts: Mutex<Vec<InterruptHandle>>,
     /// Where it is.
     pub path: PathBuf,
     /// Size of the file.
@@ -80,8 +82,12 @@ impl std::ops::Deref for Borrowed<'_> {
 
 impl Drop for Borrowed<'_> {
     fn drop(&mut self) {
-        self.to.spare().extend(self.conn.take());
+        lock(&self.to.spare).extend(self.conn.take());
     }
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Database {
@@ -119,6 +125,7 @@ impl Database {
             connect(path, bytes)?
         };
         Ok(Self {
+            interrupts: Mutex::new(vec![conn.get_interrupt_handle()]),
             spare: Mutex::new(vec![conn]),
             path: path.to_owned(),
             bytes,
@@ -130,16 +137,26 @@ impl Database {
 
     /// A connection for one user, who gives it back by dropping it. More are opened as they are needed.
     pub fn connection(&self) -> rusqlite::Result<Borrowed<'_>> {
-        let spare = self.spare().pop();
-        let conn = spare.map_or_else(|| open_uri(&self.uri), Ok)?;
+        let spare = lock(&self.spare).pop();
+        let conn = match spare {
+            Some(conn) => conn,
+            None => {
+                let conn = open_uri(&self.uri)?;
+                lock(&self.interrupts).push(conn.get_interrupt_handle());
+                conn
+            }
+        };
         Ok(Borrowed {
             conn: Some(conn),
             to: self,
         })
     }
 
-    fn spare(&self) -> MutexGuard<'_, Vec<Connection>> {
-        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Ends the statements that run now, on all connections.
+    pub fn interrupt(&self) {
+        lock(&self.interrupts)
+            .iter()
+            .for_each(InterruptHandle::interrupt);
     }
 
     /// Names of all tables, sorted.
@@ -414,6 +431,41 @@ mod tests {
             uri(Path::new("Ü.db"), true),
             "file:%C3%9C.db?mode=ro&immutable=1"
         );
+    }
+
+    #[test]
+    fn an_interrupt_reaches_all_connections() {
+        let uri = "file:none?mode=memory".to_owned();
+        let conn = open_uri(&uri).expect("opens");
+        let db = Database {
+            interrupts: Mutex::new(vec![conn.get_interrupt_handle()]),
+            spare: Mutex::new(vec![conn]),
+            path: PathBuf::new(),
+            bytes: 0,
+            access: Access::Plain,
+            uri,
+            tables: Tables::new(),
+        };
+        let endless =
+            "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n";
+        let connected = std::sync::Barrier::new(2);
+        std::thread::scope(|scope| {
+            let run = || {
+                let conn = db.connection().expect("opens");
+                connected.wait();
+                conn.query_row(endless, [], |_| Ok(()))
+            };
+            let both = [scope.spawn(run), scope.spawn(run)];
+            while !both.iter().all(|thread| thread.is_finished()) {
+                db.interrupt();
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            for thread in both {
+                let error = thread.join().expect("no panic").expect_err("endless");
+                assert_eq!(code(&error), Some(ErrorCode::OperationInterrupted));
+            }
+        });
+        assert_eq!(lock(&db.spare).len(), 2);
     }
 
     #[test]
