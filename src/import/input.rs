@@ -11,6 +11,7 @@ use flate2::bufread::MultiGzDecoder;
 use super::damage::Damage;
 use super::error::LoadError;
 use super::progress::Progress;
+use super::stages::Spares;
 use crate::model::ArgsOrigin;
 
 /// Bytes per block: large enough that hand-over costs nothing, small enough that a cancel is felt at once. Fuzzers work
@@ -54,12 +55,13 @@ pub(crate) struct Blocks<'p> {
 }
 
 impl Blocks<'_> {
-    /// The next block, in the memory of `buffer`; `None` at the end, at damage and after a cancel. Adds the bytes on
-    /// disk to the progress (for compressed inputs at the end, since members hide their positions).
-    pub fn next(&mut self, mut buffer: Vec<u8>) -> Option<Block> {
+    /// The next block, in one of `buffers`; `None` at the end, at damage and after a cancel. Adds the bytes on disk to
+    /// the progress (for compressed inputs at the end, since members hide their positions).
+    pub fn next(&mut self, buffers: &Spares<Vec<u8>>) -> Option<Block> {
         if self.ended || self.progress.is_cancelled() {
             return None;
         }
+        let mut buffer = buffers.take();
         let step = match self.input.args {
             ArgsOrigin::File => BLOCK,
             _ => STEP,
@@ -81,7 +83,11 @@ impl Blocks<'_> {
             self.progress.add_done(self.input.disk_bytes);
         }
         self.damage = failure.map(|error| Damage::new(&error, self.offset, compressed));
-        (got > 0).then_some(Block {
+        if got == 0 {
+            buffers.give(buffer);
+            return None;
+        }
+        Some(Block {
             offset,
             bytes: buffer,
         })
@@ -181,5 +187,37 @@ fn read_full(reader: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
     match read_some(reader, buffer, usize::MAX >> 1) {
         (n, None) => Ok(n),
         (_, Some(e)) => Err(e),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_go_from_file_to_file() {
+        let (buffers, progress) = (Spares::new(), Progress::new());
+        for size in [0, 5, BLOCK, BLOCK + 1] {
+            let text = vec![b'x'; size];
+            let input = Input::from_reader(
+                PathBuf::new(),
+                size as u64,
+                false,
+                ArgsOrigin::None,
+                Box::new(io::Cursor::new(text)),
+            );
+            let mut blocks = input.blocks(&progress);
+            let mut read = 0;
+            while let Some(block) = blocks.next(&buffers) {
+                assert_eq!(block.offset, read);
+                read += block.bytes.len() as u64;
+                buffers.give(block.bytes);
+            }
+            assert_eq!(read, size as u64);
+            assert!(blocks.next(&buffers).is_none());
+            let used = buffers.take();
+            assert!(used.capacity() >= BLOCK, "{size} bytes lost the buffer");
+            buffers.give(used);
+        }
     }
 }

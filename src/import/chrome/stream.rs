@@ -107,7 +107,7 @@ impl<'a, 'b> Stream<'a, 'b> {
         let progress = self.ctx.progress;
         let (buffers, chunks) = (Spares::new(), Spares::new());
         stages::in_order(
-            || blocks.next(buffers.take()),
+            || blocks.next(&buffers),
             |block| {
                 let guess = Guess::read(&block, chunks.take());
                 (block, guess)

@@ -80,7 +80,7 @@ impl FileData {
         let mut rest = Rest::default();
         stages::in_order(
             || loop {
-                let block = blocks.next(buffers.take())?;
+                let block = blocks.next(buffers)?;
                 self.inflated_bytes = block.offset + block.bytes.len() as u64;
                 match rest.cut(block) {
                     Ok(piece) => return Some(piece),
