@@ -113,6 +113,10 @@ impl<'a, 'b> Stream<'a, 'b> {
                 (block, guess)
             },
             |(block, guess)| {
+                // Blocks that were under way are of no use, and an event that spans many of them takes long.
+                if progress.is_cancelled() {
+                    return;
+                }
                 chunks.give(self.accept(&block, guess));
                 buffers.give(block.bytes);
             },

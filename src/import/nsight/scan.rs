@@ -175,8 +175,8 @@ impl Reader<'_> {
             |&range| query.begin(range, spares.take()),
             |begun| {
                 if result.is_ok() {
-                    result = begun.and_then(|begun| {
-                        let block = query.complete(begun, &mut sink)?;
+                    result = self.check().and_then(|()| {
+                        let block = query.complete(begun?, &mut sink)?;
                         spares.give(block);
                         Ok(())
                     });
@@ -185,6 +185,10 @@ impl Reader<'_> {
             },
         );
         result?;
+        self.check()
+    }
+
+    fn check(&self) -> Result<(), Failure> {
         self.progress.check(&self.db.path).map_err(Failure::Stop)
     }
 }
