@@ -38,22 +38,23 @@ impl Table {
     /// Adds a text to a hash, unless it has it.
     pub fn declare(&mut self, hash: &str, text: &str) {
         let number = self.hashes.intern(hash).index();
-        let text = self.texts.intern(text);
         let Some(entry) = self.entries.get_mut(number) else {
             self.entries.push(Entry {
-                first: text,
+                first: self.texts.intern(text),
                 others: Vec::new(),
                 more: false,
             });
             return;
         };
-        if entry.first == text || entry.others.contains(&text) {
+        let known = self.texts.find(text);
+        if known.is_some_and(|text| entry.first == text || entry.others.contains(&text)) {
             return;
         }
         self.ambiguous += u64::from(entry.others.is_empty());
         if entry.others.len() + 1 < MOST_TEXTS {
-            entry.others.push(text);
+            entry.others.push(self.texts.intern(text));
         } else {
+            // Not interned: what is left out takes no memory.
             entry.more = true;
         }
     }
@@ -165,7 +166,7 @@ mod tests {
         }
         let text = table.get("1").map(Texts::join).unwrap_or_default();
         assert!(text.ends_with(" or 63 or others"), "{text}");
-        assert_eq!(table.ambiguous(), 1);
+        assert_eq!((table.ambiguous(), table.texts.len()), (1, MOST_TEXTS));
         let mut other = Table::default();
         other.absorb(&table);
         assert!(other.get("1") == table.get("1"));
