@@ -83,7 +83,9 @@ impl Open {
             .get_or_insert_with(|| Box::new(Crossed::around(nested)));
         let row = crossed.open(nested, start, end, found);
         crossed.owed = crossed.owed.saturating_sub(1);
-        if crossed.owed == 0 && crossed.misplaced == 0 && crossed.crossing.is_empty() {
+        // Crowded spans are open, too, but have no row: only the containers know of them.
+        let nests = crossed.misplaced == 0 && crossed.crossing.is_empty() && found.crowded == 0;
+        if crossed.owed == 0 && nests {
             self.crossed = None;
         }
         row
@@ -240,6 +242,19 @@ mod tests {
         assert_eq!(found.crowded, 70_000 - u64::from(u16::MAX));
         assert_eq!(rows[69_999], u16::MAX - 1);
         assert_eq!(found.overlaps, 69_999);
+    }
+
+    #[test]
+    fn what_lies_in_a_crowded_span_is_crowded_too() {
+        let most = i64::from(u16::MAX);
+        let mut ranges: Vec<(i64, i64)> = (0..most).map(|i| (i, 1_000_000 - i)).collect();
+        ranges.push((70_000, 2_000_000));
+        ranges.extend((0..most).map(|i| (70_001 + i, 70_002 + i)));
+        // When many of the first ones have ended, and the crowded one has not.
+        ranges.push((940_000, 940_001));
+        let (rows, found) = all_rows_of(&ranges);
+        assert_eq!(rows.last(), Some(&(u16::MAX - 1)));
+        assert_eq!(found.crowded, 1 + u64::from(u16::MAX) + 1);
     }
 
     /// The definition, span by span: the lowest free row below the innermost container.
