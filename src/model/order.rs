@@ -69,7 +69,11 @@ impl Columns<'_> {
     fn sort(self, order: &[u32], stop: Stop<'_>) -> Vec<Key> {
         if order.len() > 4 * PIECE && !stop() {
             let (a, b) = order.split_at(order.len() / 2);
-            let (a, b) = rayon::join(|| self.sort(a, stop), || self.sort(b, stop));
+            let (mut a, b) = rayon::join(|| self.sort(a, stop), || self.sort(b, stop));
+            if stop() {
+                a.extend(b);
+                return a;
+            }
             return self.merge(a, &b);
         }
         let mut rest = Vec::new();
