@@ -321,6 +321,26 @@ fn every_run_has_the_reference_values() {
     table.assert_none();
 }
 
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let Some((folder, runs)) = reference("RUNS.json") else {
+        return;
+    };
+    let mut table = Differences::default();
+    for run in runs.keys() {
+        let read = |threads| {
+            let loaded = common::open_with(&folder.join(run), threads).expect("opens");
+            let (trace, report) = (common::fingerprint(&loaded.trace), loaded.report);
+            format!("{trace} {:?} {:?}", report.files, report.notices)
+        };
+        let one = read(1);
+        for threads in [2, 8] {
+            equal(&mut table, run, "threads", read(threads), one.clone());
+        }
+    }
+    table.assert_none();
+}
+
 fn run_files(run: &str, e: &Value, loaded: &Loaded, table: &mut Differences) {
     let expected = e["files"].as_object().expect("object");
     let mut opened = 0;
