@@ -221,6 +221,29 @@ mod tests {
     }
 
     #[test]
+    fn many_streams_at_once_each_keep_their_order() {
+        use rayon::prelude::*;
+        for threads in [1, 2, 8] {
+            let streams = (0..300_usize).into_par_iter().map(|stream| {
+                // Shorter than there are threads, and longer.
+                let (mut left, mut taken) = (0..stream % 40, Vec::new());
+                in_order(
+                    || left.next(),
+                    |i| {
+                        if (i + stream) % 7 == 0 {
+                            std::thread::yield_now();
+                        }
+                        i
+                    },
+                    |i| taken.push(i),
+                );
+                taken.into_iter().eq(0..stream % 40)
+            });
+            assert!(pool(threads).install(|| streams.all(|ok| ok)), "{threads}");
+        }
+    }
+
+    #[test]
     fn a_panic_is_passed_on_and_nobody_waits_for_it() {
         let caught = std::panic::catch_unwind(|| {
             let mut items = 0..1_000;
