@@ -82,7 +82,9 @@ impl std::ops::Deref for Borrowed<'_> {
 
 impl Drop for Borrowed<'_> {
     fn drop(&mut self) {
-        lock(&self.to.spare).extend(self.conn.take());
+        // The next user may be one who would have met a damaged page first.
+        let fresh = self.conn.take().filter(|conn| forget_pages(conn).is_ok());
+        lock(&self.to.spare).extend(fresh);
     }
 }
 
@@ -323,10 +325,19 @@ fn open_uri(uri: &str) -> rusqlite::Result<Connection> {
     let conn = Connection::open_with_flags(uri, flags)?;
     // A locked file is read as it stands at once; waiting for its writer would look like a hang.
     conn.busy_timeout(std::time::Duration::ZERO)?;
-    // Files come from anywhere: their schema must not call functions. No cell_size_check: it fails only when a connection
-    // meets a page for the first time, so that what is read would depend on how many connections read.
-    conn.execute_batch("PRAGMA trusted_schema=OFF; PRAGMA query_only=ON;")?;
+    // Files come from anywhere: their schema must not call functions, and pages are checked, since cells that reach over
+    // the end of a page would be read from whatever lies behind it in memory.
+    conn.execute_batch(
+        "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA query_only=ON;",
+    )?;
     Ok(conn)
+}
+
+/// Drops the pages that a connection holds. SQLite checks a page only when the connection reads it, and takes one that
+/// failed for a good one while it holds it: behind damage, what is read would depend on what was read before. To be
+/// called while no statement runs.
+pub(super) fn forget_pages(conn: &Connection) -> rusqlite::Result<()> {
+    conn.release_memory()
 }
 
 fn read_schema(conn: &Connection) -> rusqlite::Result<Tables> {

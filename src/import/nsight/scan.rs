@@ -12,7 +12,7 @@ use rusqlite::{Connection, ErrorCode, Statement};
 
 pub(super) use super::block::{Block, Row};
 use super::collect::{self, Ended, Place, Shared};
-use super::open::{Database, code, is_damage, quoted};
+use super::open::{Database, code, forget_pages, is_damage, quoted};
 use crate::import::stages::{self, Spares};
 use crate::import::{LoadError, Progress};
 
@@ -285,6 +285,7 @@ fn select<const N: usize>(db: &Database, spec: &Spec<N>) -> String {
 }
 
 struct Cursor<'a, const N: usize> {
+    conn: &'a Connection,
     statement: Statement<'a>,
     /// Where the aggregate leaves its rows; none where there is a text.
     place: Option<Place<N>>,
@@ -308,6 +309,7 @@ impl<'a, const N: usize> Cursor<'a, N> {
             false => Some(collect::declare(conn)?),
         };
         Ok(Self {
+            conn,
             statement: conn.prepare(&query.sql)?,
             place,
             progress: query.progress,
@@ -341,7 +343,10 @@ impl<'a, const N: usize> Cursor<'a, N> {
             match run {
                 Run::Done => break,
                 Run::Stopped => return Ok(()),
+                // Behind its end: the next range says so.
+                Run::Damaged if last == Some(to) => break,
                 Run::Damaged => {
+                    forget_pages(self.conn)?;
                     if block.damage.is_empty() {
                         // The first row that could not be read.
                         let behind = last.map(|l| l.saturating_add(1));
@@ -495,5 +500,77 @@ mod tests {
         assert_eq!(plan, Plan::between(-63, 10));
         let plan = Plan::around_damage(None, None, |_| None);
         assert_eq!(plan.ranges, [(1, 1), (2, i64::MAX)]);
+    }
+
+    /// A table of 300 rows in pages of 512 bytes, the cells of one of whose leaves lie at its last byte, and the rows
+    /// of that leaf.
+    fn damaged_leaf(path: &std::path::Path) -> (i64, i64) {
+        let _ = std::fs::remove_file(path);
+        let conn = Connection::open(path).expect("writable");
+        conn.execute_batch(
+            "PRAGMA page_size = 512; CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER, value TEXT);
+             WITH RECURSIVE i(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM i WHERE i < 300)
+             INSERT INTO t SELECT i, 7 * i, 'text ' || i FROM i;",
+        )
+        .expect("SQL");
+        drop(conn);
+        let mut bytes = std::fs::read(path).expect("readable");
+        let number = |at: usize| usize::from(bytes[at]) << 8 | usize::from(bytes[at + 1]);
+        // The root is the second page: a cell is the page of a leaf (4 bytes) and the last row of it (2 bytes of 7 bits).
+        assert_eq!(bytes[512], 5, "a page of pointers to others");
+        let cell = |i: usize| 512 + number(512 + 12 + 2 * i);
+        let last = |i: usize| (number(cell(i) + 4) & 0x7f00) >> 1 | number(cell(i) + 4) & 0x7f;
+        let (leaf, from, to) = (number(cell(9) + 2), last(8) + 1, last(9));
+        let page = (leaf - 1) * 512;
+        assert_eq!(bytes[page], 13, "a leaf");
+        let cells = number(page + 3);
+        assert_eq!(cells, to + 1 - from);
+        bytes[page + 8..page + 8 + 2 * cells].fill(0xff);
+        std::fs::write(path, bytes).expect("writable");
+        let row = |n: usize| i64::try_from(n).expect("small");
+        (row(from), row(to))
+    }
+
+    #[test]
+    fn a_page_whose_cells_reach_over_its_end_costs_its_rows_each_time_it_is_read() {
+        let folder =
+            std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tmp/damaged-leaf");
+        std::fs::create_dir_all(&folder).expect("writable");
+        let path = folder.join("export.sqlite");
+        let (from, to) = damaged_leaf(&path);
+        let whole: Vec<_> = (1..=300).filter(|i| !(from..=to).contains(i)).collect();
+        // Each range meets the page anew.
+        let ranges = (1..=300).map(|i| (i, i)).collect();
+        let plan = Plan { ranges };
+        let damage: Vec<_> = (from..=to).collect();
+        let progress = Progress::new();
+        for text in [None, Some("value")] {
+            for threads in [1, 3] {
+                let db = Database::open(&path).expect("opens");
+                let reader = Reader {
+                    db: &db,
+                    progress: &progress,
+                };
+                let spec = Spec {
+                    table: "t",
+                    columns: ["n"],
+                    text,
+                    required: 1,
+                };
+                let (mut rows, mut damaged) = (Vec::new(), Vec::<i64>::new());
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+                pool.build().expect("threads").install(|| {
+                    let scanned = reader.scan(&spec, &plan, |block| {
+                        rows.extend(block.rows().iter().map(|r| (r.rowid, r.get(0))));
+                        damaged.extend(&block.damage);
+                        Ok(())
+                    });
+                    scanned.expect("goes on behind damage");
+                });
+                let right: Vec<_> = whole.iter().map(|&i| (i, Some(7 * i))).collect();
+                assert_eq!(rows, right, "{threads} threads, {text:?}");
+                assert_eq!(damaged, damage, "{threads} threads, {text:?}");
+            }
+        }
     }
 }
