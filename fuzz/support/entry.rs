@@ -154,10 +154,36 @@ fn same(a: &Loaded, b: &Loaded) {
     assert_eq!(x.durs(), y.durs());
     assert_eq!(x.names(), y.names());
     assert_eq!(x.lanes(), y.lanes());
+    assert_eq!(x.cats(), y.cats());
     assert_eq!(x.rows(), y.rows());
-    assert_eq!(a.trace.launches(), b.trace.launches());
-    assert_eq!(a.trace.fwdbwd(), b.trace.fwdbwd());
+    let (a_trace, b_trace) = (&a.trace, &b.trace);
+    for id in x.ids() {
+        assert_eq!(a_trace.span_name(id), b_trace.span_name(id));
+        assert_eq!(x.args(id), y.args(id), "args of {id:?}");
+        let rest = |t: &Trace| format!("{:?} {}", t.sync_scope(id), t.is_unfinished(id));
+        assert_eq!(rest(a_trace), rest(b_trace), "{id:?}");
+    }
+    assert_eq!(a_trace.launches(), b_trace.launches());
+    assert_eq!(a_trace.launch_calls(), b_trace.launch_calls());
+    assert_eq!(a_trace.fwdbwd(), b_trace.fwdbwd());
+    assert_eq!(a_trace.copies(), b_trace.copies());
+    assert_eq!(a_trace.instants(), b_trace.instants());
+    assert_eq!(a_trace.anomalies(), b_trace.anomalies());
+    // As text, in which values that are no numbers equal each other.
+    assert_eq!(tables(a_trace), tables(b_trace));
     assert_eq!(a.report, b.report);
+}
+
+fn tables(trace: &Trace) -> [String; 7] {
+    [
+        format!("{:?}", trace.sources()),
+        format!("{:?}", trace.processes()),
+        format!("{:?}", trace.devices()),
+        format!("{:?}", trace.streams()),
+        format!("{:?}", trace.lanes()),
+        format!("{:?}", trace.categories()),
+        format!("{:?}", trace.counters()),
+    ]
 }
 
 fn analyse(loaded: Loaded) {
