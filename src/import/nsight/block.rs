@@ -61,12 +61,16 @@ impl<const N: usize> Row<N> {
     }
 }
 
-/// Rows, and what is odd in them.
+/// Rows, their texts, and what is odd in them.
 pub(super) struct Rows<const N: usize> {
     /// The rows.
     pub rows: Vec<Row<N>>,
     /// (row number, columns) of values that are no integers; a bit per column.
     pub junk: Vec<(i64, u16)>,
+    /// Where each row's text is in `bytes`; empty where no text was asked for.
+    texts: Vec<Option<(usize, usize)>>,
+    /// All texts.
+    pub bytes: Vec<u8>,
 }
 
 impl<const N: usize> Default for Rows<N> {
@@ -74,6 +78,8 @@ impl<const N: usize> Default for Rows<N> {
         Self {
             rows: Vec::new(),
             junk: Vec::new(),
+            texts: Vec::new(),
+            bytes: Vec::new(),
         }
     }
 }
@@ -87,15 +93,27 @@ impl<const N: usize> Rows<N> {
         }
         self.rows.push(row);
     }
+
+    /// Adds the text of the row that was added last, if it has one.
+    pub fn push_text(&mut self, value: ValueRef<'_>) {
+        let start = self.bytes.len();
+        match value {
+            ValueRef::Text(text) | ValueRef::Blob(text) => self.bytes.extend_from_slice(text),
+            ValueRef::Integer(n) => self.bytes.extend_from_slice(n.to_string().as_bytes()),
+            ValueRef::Real(x) => self.bytes.extend_from_slice(x.to_string().as_bytes()),
+            ValueRef::Null => {
+                self.texts.push(None);
+                return;
+            }
+        }
+        self.texts.push(Some((start, self.bytes.len())));
+    }
 }
 
 /// Rows in order.
 #[derive(Default)]
 pub(super) struct Block<const N: usize> {
     taken: Rows<N>,
-    /// Where each row's text is in `bytes`; empty where no text was asked for.
-    texts: Vec<Option<(usize, usize)>>,
-    bytes: Vec<u8>,
     /// Row numbers behind which the file is damaged.
     pub damage: Vec<i64>,
     /// Share of the table that this block completes, in row numbers.
@@ -109,8 +127,8 @@ impl<const N: usize> Block<N> {
     pub fn clear(&mut self) {
         self.taken.rows.clear();
         self.taken.junk.clear();
-        self.texts.clear();
-        self.bytes.clear();
+        self.taken.texts.clear();
+        self.taken.bytes.clear();
         self.damage.clear();
         self.done = 0;
         self.last = false;
@@ -128,13 +146,8 @@ impl<const N: usize> Block<N> {
 
     /// The text of the row at `index`; bytes, since files hold texts that are not UTF-8.
     pub fn text(&self, index: usize) -> Option<&[u8]> {
-        let (start, end) = (*self.texts.get(index)?)?;
-        Some(&self.bytes[start..end])
-    }
-
-    /// Bytes of text that it holds.
-    pub fn text_bytes(&self) -> usize {
-        self.bytes.len()
+        let (start, end) = (*self.taken.texts.get(index)?)?;
+        Some(&self.taken.bytes[start..end])
     }
 
     /// Lends the rows to somebody who adds more.
@@ -145,42 +158,5 @@ impl<const N: usize> Block<N> {
     /// Takes the rows back.
     pub fn set_rows(&mut self, rows: Rows<N>) {
         self.taken = rows;
-    }
-
-    /// Adds a row with a text behind its integers.
-    ///
-    /// # Errors
-    /// When the statement has fewer columns.
-    pub fn take(&mut self, row: &rusqlite::Row<'_>, rowid: i64) -> rusqlite::Result<()> {
-        let mut out = Row::new(rowid);
-        for i in 0..N {
-            out.set(
-                i,
-                match row.get_ref(i + 1)? {
-                    ValueRef::Integer(value) => Taken::Integer(value),
-                    ValueRef::Null => Taken::Nothing,
-                    ValueRef::Real(_) | ValueRef::Text(_) | ValueRef::Blob(_) => Taken::Junk,
-                },
-            );
-        }
-        let start = self.bytes.len();
-        let found = match row.get_ref(N + 1)? {
-            ValueRef::Text(text) | ValueRef::Blob(text) => {
-                self.bytes.extend_from_slice(text);
-                true
-            }
-            ValueRef::Integer(n) => {
-                self.bytes.extend_from_slice(n.to_string().as_bytes());
-                true
-            }
-            ValueRef::Real(x) => {
-                self.bytes.extend_from_slice(x.to_string().as_bytes());
-                true
-            }
-            ValueRef::Null => false,
-        };
-        self.texts.push(found.then_some((start, self.bytes.len())));
-        self.taken.push(out);
-        Ok(())
     }
 }

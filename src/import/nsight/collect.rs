@@ -1,5 +1,5 @@
-//! The fast way over a table: an SQL aggregate that takes the integers of each row inside SQLite, so that a whole range
-//! costs one step of the statement and no value is asked for twice.
+//! The way over a table: an SQL aggregate that takes the values of each row inside SQLite, so that a whole range costs one
+//! step of the statement and no value is asked for twice.
 //!
 //! Knows SQLite, not what the columns mean.
 
@@ -33,6 +33,8 @@ pub(super) struct Shared<const N: usize> {
     pub last: Option<i64>,
     /// Rows at which it ends.
     pub room: usize,
+    /// Bytes of text at which it ends.
+    pub text_room: usize,
     /// Set where it ended the statement.
     pub ended: Option<Ended>,
 }
@@ -44,6 +46,7 @@ impl<const N: usize> Default for Shared<N> {
             from: i64::MIN,
             last: None,
             room: 0,
+            text_room: 0,
             ended: None,
         }
     }
@@ -52,21 +55,30 @@ impl<const N: usize> Default for Shared<N> {
 /// A place from which the aggregate takes its state when a statement begins, and to which it returns it at the end.
 pub(super) type Place<const N: usize> = Arc<Mutex<Shared<N>>>;
 
-/// Makes the aggregate known to a connection.
-pub(super) fn declare<const N: usize>(conn: &Connection) -> rusqlite::Result<Place<N>> {
+/// Makes the aggregate known to a connection: of the row number, `N` integers and perhaps a text.
+pub(super) fn declare<const N: usize>(
+    conn: &Connection,
+    has_text: bool,
+) -> rusqlite::Result<Place<N>> {
     let place = Place::<N>::default();
-    let arguments = i32::try_from(N + 1).unwrap_or(1);
+    let arguments = i32::try_from(N + 1 + usize::from(has_text)).unwrap_or(1);
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DIRECTONLY;
-    let collect = Collect(Arc::clone(&place));
+    let collect = Collect {
+        place: Arc::clone(&place),
+        has_text,
+    };
     conn.create_aggregate_function(NAME, arguments, flags, collect)?;
     Ok(place)
 }
 
-struct Collect<const N: usize>(Place<N>);
+struct Collect<const N: usize> {
+    place: Place<N>,
+    has_text: bool,
+}
 
 impl<const N: usize> Collect<N> {
     fn swap(&self, with: &mut Shared<N>) {
-        let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::swap(&mut *place, with);
     }
 }
@@ -90,7 +102,8 @@ impl<const N: usize> Aggregate<Shared<N>, i64> for Collect<N> {
                 return Err(Error::InvalidQuery);
             }
         };
-        if shared.rows.rows.len() >= shared.room {
+        let rows = &mut shared.rows;
+        if rows.rows.len() >= shared.room || rows.bytes.len() >= shared.text_room {
             shared.ended = Some(Ended::Full);
             return Err(Error::InvalidQuery);
         }
@@ -106,7 +119,10 @@ impl<const N: usize> Aggregate<Shared<N>, i64> for Collect<N> {
                 },
             );
         }
-        shared.rows.push(out);
+        rows.push(out);
+        if self.has_text {
+            rows.push_text(row.get_raw(N + 1));
+        }
         Ok(())
     }
 

@@ -7,7 +7,6 @@
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, Statement};
 
 pub(super) use super::block::{Block, Row};
@@ -260,7 +259,7 @@ impl Query<'_> {
     }
 }
 
-/// `SELECT rowid, …` with none for columns that the file lacks; without a text, through the aggregate.
+/// Row number and columns through the aggregate, with none for columns that the file lacks.
 fn select<const N: usize>(db: &Database, spec: &Spec<N>) -> String {
     let rowid = db.rowid_name(spec.table).unwrap_or("rowid");
     let mut list = rowid.to_owned();
@@ -274,21 +273,18 @@ fn select<const N: usize>(db: &Database, spec: &Spec<N>) -> String {
     }
     let table = quoted(spec.table);
     let range = format!("{rowid} BETWEEN ?1 AND ?2");
-    match spec.text {
-        Some(_) => format!("SELECT {list} FROM {table} WHERE {range} ORDER BY {rowid}"),
-        // Not by another index, whose order is another one.
-        None => format!(
-            "SELECT {}({list}) FROM {table} NOT INDEXED WHERE {range}",
-            collect::NAME
-        ),
-    }
+    // Not by another index, whose order is another one.
+    format!(
+        "SELECT {}({list}) FROM {table} NOT INDEXED WHERE {range}",
+        collect::NAME
+    )
 }
 
 struct Cursor<'a, const N: usize> {
     conn: &'a Connection,
     statement: Statement<'a>,
-    /// Where the aggregate leaves its rows; none where there is a text.
-    place: Option<Place<N>>,
+    /// Where the aggregate leaves its rows.
+    place: Place<N>,
     progress: &'a Progress,
 }
 
@@ -304,14 +300,10 @@ enum Run {
 
 impl<'a, const N: usize> Cursor<'a, N> {
     fn new(conn: &'a Connection, query: &Query<'a>) -> rusqlite::Result<Self> {
-        let place = match query.has_text {
-            true => None,
-            false => Some(collect::declare(conn)?),
-        };
         Ok(Self {
             conn,
+            place: collect::declare(conn, query.has_text)?,
             statement: conn.prepare(&query.sql)?,
-            place,
             progress: query.progress,
         })
     }
@@ -328,18 +320,7 @@ impl<'a, const N: usize> Cursor<'a, N> {
         let mut next = from;
         let mut skip = FIRST_SKIP;
         loop {
-            let run = match &self.place {
-                Some(place) => collect_range(
-                    &mut self.statement,
-                    (next, to),
-                    place,
-                    &mut last,
-                    block,
-                    self.progress,
-                    &mut emit,
-                )?,
-                None => self.run((next, to), &mut last, block, &mut emit)?,
-            };
+            let run = self.run((next, to), &mut last, block, &mut emit)?;
             match run {
                 Run::Done => break,
                 Run::Stopped => return Ok(()),
@@ -374,81 +355,42 @@ impl<'a, const N: usize> Cursor<'a, N> {
         block: &mut Block<N>,
         emit: &mut impl FnMut(&mut Block<N>) -> bool,
     ) -> rusqlite::Result<Run> {
-        let progress = self.progress;
-        let mut rows = self.statement.query([from, to])?;
+        let mut next = from;
         loop {
-            let row = match rows.next() {
-                Ok(Some(row)) => row,
-                Ok(None) => return Ok(Run::Done),
-                Err(e) if is_damage(&e) => return Ok(Run::Damaged),
-                Err(e) if code(&e) == Some(ErrorCode::OperationInterrupted) => {
-                    return Ok(Run::Stopped);
-                }
-                Err(e) => return Err(e),
-            };
-            let ValueRef::Integer(rowid) = row.get_ref(0)? else {
-                return Ok(Run::Damaged);
-            };
-            if rowid < from || last.is_some_and(|l| rowid <= l) {
-                return Ok(Run::Damaged);
-            }
-            *last = Some(rowid);
-            block.take(row, rowid)?;
-            if block.rows().len() >= BLOCK_ROWS || block.text_bytes() >= BLOCK_TEXT {
-                if progress.is_cancelled() || !emit(block) {
-                    return Ok(Run::Stopped);
-                }
-            } else if block.rows().len().is_multiple_of(2_048) && progress.is_cancelled() {
+            if self.progress.is_cancelled() {
                 return Ok(Run::Stopped);
             }
-        }
-    }
-}
-
-/// Runs a statement over the aggregate.
-fn collect_range<const N: usize>(
-    statement: &mut Statement<'_>,
-    (from, to): (i64, i64),
-    place: &Place<N>,
-    last: &mut Option<i64>,
-    block: &mut Block<N>,
-    progress: &Progress,
-    emit: &mut impl FnMut(&mut Block<N>) -> bool,
-) -> rusqlite::Result<Run> {
-    let mut next = from;
-    loop {
-        if progress.is_cancelled() {
-            return Ok(Run::Stopped);
-        }
-        let lock = || place.lock().unwrap_or_else(PoisonError::into_inner);
-        *lock() = Shared {
-            rows: block.take_rows(),
-            from: next,
-            last: *last,
-            room: BLOCK_ROWS,
-            ended: None,
-        };
-        let result = statement.query_row([next, to], |_| Ok(()));
-        let shared = std::mem::take(&mut *lock());
-        block.set_rows(shared.rows);
-        *last = shared.last;
-        match (shared.ended, result) {
-            (Some(Ended::Disorder), _) => return Ok(Run::Damaged),
-            (Some(Ended::Full), _) => {
-                if !emit(block) {
+            let lock = || self.place.lock().unwrap_or_else(PoisonError::into_inner);
+            *lock() = Shared {
+                rows: block.take_rows(),
+                from: next,
+                last: *last,
+                room: BLOCK_ROWS,
+                text_room: BLOCK_TEXT,
+                ended: None,
+            };
+            let result = self.statement.query_row([next, to], |_| Ok(()));
+            let shared = std::mem::take(&mut *lock());
+            block.set_rows(shared.rows);
+            *last = shared.last;
+            match (shared.ended, result) {
+                (Some(Ended::Disorder), _) => return Ok(Run::Damaged),
+                (Some(Ended::Full), _) => {
+                    if !emit(block) {
+                        return Ok(Run::Stopped);
+                    }
+                    match last.and_then(|l| l.checked_add(1)) {
+                        Some(after) => next = after,
+                        None => return Ok(Run::Done),
+                    }
+                }
+                (None, Ok(())) => return Ok(Run::Done),
+                (None, Err(e)) if is_damage(&e) => return Ok(Run::Damaged),
+                (None, Err(e)) if code(&e) == Some(ErrorCode::OperationInterrupted) => {
                     return Ok(Run::Stopped);
                 }
-                match last.and_then(|l| l.checked_add(1)) {
-                    Some(after) => next = after,
-                    None => return Ok(Run::Done),
-                }
+                (None, Err(e)) => return Err(e),
             }
-            (None, Ok(())) => return Ok(Run::Done),
-            (None, Err(e)) if is_damage(&e) => return Ok(Run::Damaged),
-            (None, Err(e)) if code(&e) == Some(ErrorCode::OperationInterrupted) => {
-                return Ok(Run::Stopped);
-            }
-            (None, Err(e)) => return Err(e),
         }
     }
 }
