@@ -51,11 +51,8 @@ impl Pairs {
         let spans = &trace.spans;
         let id = |raw: RawSpan| SpanId(place[raw.0 as usize]);
         let (launch_of, twice) = calls_of_operations(&self.launches, place);
-        let pairs = launch_of.iter();
-        let mut launches: Vec<Link> = pairs.map(|&(to, from)| Link { from, to }).collect();
         go_on(stop)?;
-        // The operations of a stream are in the order of their calls mostly: sorted runs, which a stable sort merges.
-        launches.sort();
+        let launches = by_call(&launch_of, spans.len());
         go_on(stop)?;
         let is_early = |&&(to, from): &&_| spans.start(to) < spans.start(from);
         let early = launch_of.iter().filter(is_early).count() as u64;
@@ -110,4 +107,53 @@ fn calls_of_operations(
     let calls = (0..).zip(&call_of).filter(|&(_, &call)| call != NONE);
     let pairs = calls.map(|(operation, &call)| (SpanId(operation), SpanId(call)));
     (pairs.collect(), twice)
+}
+
+/// The same as links by call, those of one call by operation: a counting sort, since calls of several threads alternate
+/// in the order of their operations.
+fn by_call(launch_of: &[(SpanId, SpanId)], spans: usize) -> Vec<Link> {
+    let Some(&(to, from)) = launch_of.first() else {
+        return Vec::new();
+    };
+    let mut next = vec![0_u32; spans + 1];
+    for &(_, call) in launch_of {
+        next[call.index() + 1] += 1;
+    }
+    let mut sum = 0;
+    for slot in &mut next {
+        sum += *slot;
+        *slot = sum;
+    }
+    let mut links = vec![Link { from, to }; launch_of.len()];
+    for &(to, from) in launch_of {
+        let slot = &mut next[from.index()];
+        links[*slot as usize] = Link { from, to };
+        *slot += 1;
+    }
+    links
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_come_by_call_and_operation() {
+        let place = [3, 0, 4, 1, 2, 5];
+        // (call, operation): the second one of operation 2 is left out.
+        let launches = [(0, 2), (1, 3), (1, 2), (1, 5), (0, 4)];
+        let launches = launches.map(|(call, op)| (RawSpan(call), RawSpan(op)));
+        let (launch_of, twice) = calls_of_operations(&launches, &place);
+        let ids = |pairs: &[(u32, u32)]| -> Vec<(SpanId, SpanId)> {
+            pairs.iter().map(|&(a, b)| (SpanId(a), SpanId(b))).collect()
+        };
+        assert_eq!(launch_of, ids(&[(1, 0), (2, 3), (4, 3), (5, 0)]));
+        assert_eq!(twice, 1);
+        let links: Vec<_> = by_call(&launch_of, 6)
+            .iter()
+            .map(|l| (l.from, l.to))
+            .collect();
+        assert_eq!(links, ids(&[(0, 1), (0, 5), (3, 2), (3, 4)]));
+        assert!(by_call(&[], 6).is_empty());
+    }
 }
