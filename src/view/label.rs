@@ -21,7 +21,8 @@ pub fn capacity(width: f32) -> usize {
 }
 
 /// The best text of at most `room` characters for `name`: the whole name or at least [`MIN_CHARS`] characters of it;
-/// `None` where neither fits.
+/// `None` where neither fits. A part is only left out where something else stays: names cut by a tracer have brackets
+/// that never open or close, and may be nothing but arguments of a template.
 #[must_use]
 pub fn shorten(name: &str, room: usize) -> Option<Cow<'_, str>> {
     if name.is_empty() || room == 0 {
@@ -35,21 +36,24 @@ pub fn shorten(name: &str, room: usize) -> Option<Cow<'_, str>> {
     if fits(near, room) {
         return Some(Cow::Borrowed(near));
     }
-    let own = without_place(near);
+    let own = unless_blank(without_place(near), near);
     if fits(own, room) {
         return Some(Cow::Borrowed(own));
     }
-    let bare = without_arguments(without_return_type(own));
+    let bare = unless_blank(without_arguments(without_return_type(own)), own);
     if fits(bare, room) {
         return Some(Cow::Borrowed(bare));
     }
-    let plain = without_templates(bare);
+    let plain = match without_templates(bare) {
+        plain if is_blank(&plain) => Cow::Borrowed(bare),
+        plain => plain,
+    };
     if fits(&plain, room) {
         return Some(plain);
     }
     let mut rest: &str = &plain;
     while let Some((_, inner)) = rest.split_once("::") {
-        if inner.is_empty() {
+        if is_blank(inner) {
             break;
         }
         rest = inner;
@@ -70,6 +74,14 @@ pub fn with_duration(name: &str, duration: &str, room: usize) -> Option<String> 
         return Some(format!("{text} {duration}"));
     }
     Some(text.into_owned())
+}
+
+fn is_blank(text: &str) -> bool {
+    text.chars().all(char::is_whitespace)
+}
+
+fn unless_blank<'a>(short: &'a str, long: &'a str) -> &'a str {
+    if is_blank(short) { long } else { short }
 }
 
 fn head(text: &str, bytes: usize) -> &str {
@@ -277,6 +289,22 @@ mod tests {
     }
 
     #[test]
+    fn brackets_that_never_open_or_close_do_not_take_the_whole_name() {
+        assert_eq!(
+            shorten("><float, 4>::apply<int", 5).as_deref(),
+            Some("apply")
+        );
+        assert_eq!(shorten("><float, 4, true", 6).as_deref(), Some("><fl…e"));
+        assert_eq!(
+            shorten("><float, 4, true", 1),
+            None,
+            "it was an empty label"
+        );
+        assert_eq!(shorten("<built-in >>>", 8).as_deref(), Some("<built…>"));
+        assert_eq!(shorten("  (float, int)", 5).as_deref(), Some("  (f…"));
+    }
+
+    #[test]
     fn a_duration_never_costs_a_character_of_the_name() {
         assert_eq!(
             with_duration("item", "54 ms", 10).as_deref(),
@@ -296,6 +324,7 @@ mod tests {
             if let Some(text) = shorten(&name, room) {
                 let n = text.chars().count();
                 prop_assert!(n <= room && n > 0);
+                prop_assert!(!is_blank(&text) || is_blank(&name));
                 if text.contains('…') && !name.contains('…') {
                     prop_assert!(n >= MIN_CHARS);
                 }
