@@ -17,7 +17,7 @@ mod common;
 #[path = "common/torch_oracle.rs"]
 mod torch_oracle;
 
-use case::{invariants, same};
+use case::{invariants, same, with_zeros};
 use common::Differences;
 
 static RULES: LazyLock<Rules> = LazyLock::new(Rules::builtin);
@@ -67,13 +67,11 @@ impl Compare<'_> {
 }
 
 fn compare(file: &str, anchor: &Value, analysis: &Analysis) -> Vec<(String, String, String)> {
-    let got = report(
-        analysis,
-        &ReportOptions {
-            light: true,
-            ..ReportOptions::default()
-        },
-    );
+    let options = ReportOptions {
+        light: true,
+        ..ReportOptions::default()
+    };
+    let got = with_zeros(report(analysis, &options));
     let shift = analysis.trace().sources()[0].to_trace_ns;
     let mut c = Compare {
         file,

@@ -16,7 +16,7 @@ mod random_case;
 #[path = "support/recount.rs"]
 mod recount;
 
-use case::invariants;
+use case::{invariants, with_zeros};
 use random_case::{Random, make};
 use recount::{LOW, Recount, Ticks};
 
@@ -40,7 +40,7 @@ fn examine(seed: u64) -> Vec<String> {
         grid: case.grid,
         ..ReportOptions::default()
     };
-    let report = report(&built.analysis, &options);
+    let report = with_zeros(report(&built.analysis, &options));
     let (a, b) = (
         report["window"][0].as_i64().unwrap(),
         report["window"][1].as_i64().unwrap(),

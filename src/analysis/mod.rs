@@ -67,7 +67,7 @@ pub use pace::{Basis, Pace};
 pub use queues::{Delays, LaunchFigures, QueueFigures};
 pub use ranks::{RankMeans, RankTable, Straggler, StragglerKind, straggler};
 pub use rates::{Costs, Job, RateSet, Rates, WhatIf};
-pub use recorded::Recorded;
+pub use recorded::{KnownStep, Recorded};
 pub use rules::{LaneGroup, RuleProblem, Rules, norm_name};
 pub use selection::{GpuHeadline, LayerRow, Percentiles, Scope, Selection, WaitParts};
 pub use span_figures::{NameRow, SpanFigures};

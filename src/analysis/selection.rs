@@ -102,6 +102,8 @@ pub struct Selection {
     pub gpus: Vec<GpuHeadline>,
     /// Waits of the loops.
     pub wait: WaitParts,
+    /// Whether any of these loops has a wait anywhere in the trace: else `wait` is not zero but unknown.
+    pub waits_recorded: bool,
     /// Steps wholly inside.
     pub steps: usize,
     /// Steps partly inside.
@@ -161,6 +163,7 @@ impl Analysis {
             rows: self.layer_rows(window, scope),
             gpus: self.headline(window, scope),
             wait,
+            waits_recorded: ranks.iter().any(|&r| self.ranks[r].n_fetch > 0),
             steps,
             partial_steps,
         }

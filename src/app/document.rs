@@ -9,10 +9,10 @@ use super::panels::{Copying, Jobs, Question, Shown};
 use super::search::Search;
 use super::table::TableState;
 use super::walk::Walk;
-use crate::analysis::{Analysis, Cancelled, Found, GoOn, Options, Rules};
+use crate::analysis::{Analysis, Cancelled, Found, GoOn, Options, Rules, counted};
 use crate::import::{ImportReport, Loaded, NoticeKind, Place, Progress, SharedArgs};
 use crate::model::{SpanId, Trace};
-use crate::time::{TimeRange, format_count};
+use crate::time::TimeRange;
 use crate::view::{
     History, LegendEntry, Lod, NodeId, RowState, RowTree, Rows, Stats, Swatch, Viewport, Window,
     instants_out_of_view, legend_of,
@@ -340,9 +340,9 @@ impl Document {
             lines.push(source.producer.clone());
         }
         lines.push(format!(
-            "{} spans, {} lanes, opened in {:.2} s",
-            format_count(self.trace.spans().len() as u64),
-            self.trace.lanes().len(),
+            "{}, {}, opened in {:.2} s",
+            counted(self.trace.spans().len() as u64, "span"),
+            counted(self.trace.lanes().len() as u64, "lane"),
             self.seconds
         ));
         lines.join("\n")

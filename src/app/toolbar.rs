@@ -7,8 +7,8 @@ use super::command::Command;
 use super::load::Request;
 use super::state::AppState;
 use super::welcome::recent_text;
+use crate::analysis::counted;
 use crate::samples::SAMPLES;
-use crate::time::format_count;
 
 /// Height of the line, points.
 pub const HEIGHT: f32 = 34.0;
@@ -237,9 +237,9 @@ fn right_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions, wide: bool) {
     ui.allocate_ui_with_layout(room, Layout::right_to_left(Align::Center), |ui| {
         ui.set_min_width(room.x);
         if let Some(doc) = &state.doc {
-            let events = format_count(doc.trace.counted_spans());
+            let events = counted(doc.trace.counted_spans(), "span");
             let text = if wide {
-                format!("{} · {events} spans", doc.name)
+                format!("{} · {events}", doc.name)
             } else {
                 doc.name.clone()
             };

@@ -199,7 +199,7 @@ fn step_time(a: &Analysed, rank: usize, what: String, limit: i64) -> Line {
     let text = format!("≤ {}", format_ns(limit));
     let steady = Steady::of(a, rank);
     let median = steady
-        .median(crate::analysis::StepRow::time)
+        .median(|row| Some(row.time()))
         .filter(|_m| steady.rows.len() >= 2);
     let Some(median) = median else {
         return unknown(what, text, "fewer than two whole steps");

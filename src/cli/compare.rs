@@ -10,7 +10,7 @@ use super::args::{Compare, Scope};
 use super::steady::{PHASES, Steady};
 use super::table::{Table, ms, printable};
 use super::{CliError, load};
-use crate::analysis::{PROFILED_SPEED, StepRow, counted};
+use crate::analysis::{PROFILED_SPEED, Recorded, StepRow, counted};
 use crate::model::{Role, Tracer};
 
 /// A change of a time from which it is moderate, and from which it is material, in thousandths.
@@ -79,48 +79,44 @@ fn pairs(before: &Analysed, after: &Analysed) -> Vec<(usize, usize)> {
     }
 }
 
+/// A figure of a step, if what was recorded tells it.
+type Column<'a> = dyn Fn(&Recorded, &StepRow) -> Option<i64> + 'a;
+
 fn rows(before: &Analysed, after: &Analysed, (b, a): (usize, usize)) -> Vec<Row> {
     let (sb, sa) = (Steady::of(before, b), Steady::of(after, a));
     let recorded = (before.analysis.recorded(b), after.analysis.recorded(a));
     let mut rows = Vec::new();
     // What one of them did not record is unknown there.
-    let mut add =
-        |name: &str, share: bool, known: (bool, bool), column: &dyn Fn(&StepRow) -> i64| {
-            rows.push(Row {
-                name: name.to_owned(),
-                before: sb.median(column).filter(|_| known.0),
-                after: sa.median(column).filter(|_| known.1),
-                share_of_step: share,
-            });
-        };
-    add("step", false, (true, true), &StepRow::time);
-    let waits = (recorded.0.waits(), recorded.1.waits());
-    add("wait for data", false, waits, &|r| r.wait);
-    let gpu = (
-        before.analysis.ranks()[b].gpu.is_some(),
-        after.analysis.ranks()[a].gpu.is_some(),
-    );
-    if gpu.0 || gpu.1 {
-        let both = (waits.0 && gpu.0, waits.1 && gpu.1);
-        add("  exposed", false, both, &|r| r.wait_exposed);
-        add("  hidden", false, both, &|r| r.wait_hidden);
-        add("GPU busy", false, gpu, &|r| r.gpu_busy);
-        add("GPU idle", false, gpu, &|r| r.gpu_idle);
-        add("GPU work launched", false, gpu, &|r| r.launched);
+    let mut add = |name: &str, share: bool, column: &Column<'_>| {
+        rows.push(Row {
+            name: name.to_owned(),
+            before: sb.median(|row| column(&recorded.0, row)),
+            after: sa.median(|row| column(&recorded.1, row)),
+            share_of_step: share,
+        });
+    };
+    add("step", false, &|_, row| Some(row.time()));
+    add("wait for data", false, &|r, row| r.step(row).wait);
+    if recorded.0.gpu() || recorded.1.gpu() {
+        add("  exposed", false, &|r, row| r.step(row).wait_exposed);
+        add("  hidden", false, &|r, row| r.step(row).wait_hidden);
+        add("GPU busy", false, &|r, row| r.step(row).gpu_busy);
+        add("GPU idle", false, &|r, row| r.step(row).gpu_idle);
+        add("GPU work launched", false, &|r, row| r.step(row).launched);
     }
-    let synchronises = |s: &Steady<'_>| s.rows.iter().any(|r| r.in_sync > 0);
-    if synchronises(&sb) || synchronises(&sa) {
-        let known = (recorded.0.syncs(), recorded.1.syncs());
-        add("in synchronising calls", false, known, &|r| r.in_sync);
+    let all = sb.rows.iter().chain(&sa.rows);
+    if all.clone().any(|row| row.in_sync > 0) {
+        add("in synchronising calls", false, &|r, row| {
+            r.step(row).in_sync
+        });
     }
     for (layer, name) in PHASES {
-        let seen = |s: &Steady<'_>| s.rows.iter().any(|r| r.phase(layer) > 0);
-        if seen(&sb) || seen(&sa) {
-            let known = (recorded.0.layer(layer), recorded.1.layer(layer));
-            add(&format!("phase {name}"), true, known, &|r| r.phase(layer));
+        if all.clone().any(|row| row.phase(layer) > 0) {
+            let name = format!("phase {name}");
+            add(&name, true, &|r, row| r.phase(row, layer));
         }
     }
-    add("phase other", true, (true, true), &StepRow::other);
+    add("phase other", true, &|_, row| Some(row.other()));
     rows
 }
 

@@ -36,9 +36,9 @@ impl<'a> Steady<'a> {
         self.rows.iter().map(|r| column(r)).sum()
     }
 
-    /// Median of a column.
-    pub fn median(&self, column: impl Fn(&StepRow) -> i64) -> Option<i64> {
-        let mut values: Vec<i64> = self.rows.iter().map(|r| column(r)).collect();
+    /// Median of a column where it is known.
+    pub fn median(&self, column: impl Fn(&StepRow) -> Option<i64>) -> Option<i64> {
+        let mut values: Vec<i64> = self.rows.iter().filter_map(|r| column(r)).collect();
         percentile(&mut values, 50)
     }
 

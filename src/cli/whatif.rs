@@ -9,7 +9,7 @@ use super::args::Whatif;
 use super::steady::Steady;
 use super::table::{Table, ms, percent, sentence};
 use super::{CliError, EXIT_INCONCLUSIVE, load};
-use crate::analysis::{Basis, Missing, PROFILED_SPEED, Rates, StepRow, counted};
+use crate::analysis::{Basis, Missing, PROFILED_SPEED, Rates, counted};
 
 const LIMITS: &str = "Limits: loading gets slower with more workers (they share the CPU); near the point where loading just keeps up, its \
 variation alone makes waits; one slow sample blocks, since batches come in order; prefetch depth, storage and memory are not modelled.";
@@ -85,7 +85,7 @@ fn why_not(a: &Analysed, rank: usize) -> String {
 /// What was measured, and how.
 fn measured(out: &mut String, a: &Analysed, rank: usize, rates: &Rates) {
     let (c, pace) = (&rates.costs, &rates.pace);
-    let median = Steady::of(a, rank).median(StepRow::time);
+    let median = Steady::of(a, rank).median(|row| Some(row.time()));
     let wait = match a.analysis.ranks()[rank].gpu {
         Some(_) => "exposed wait",
         None => "wait (CPU clock)",
@@ -226,7 +226,7 @@ fn to_json(a: &Analysed, args: &Whatif, rank: usize, rates: Option<&Rates>) -> V
     });
     json!({
         "rank": a.analysis.ranks()[rank].rank,
-        "measured_step": Steady::of(a, rank).median(StepRow::time),
+        "measured_step": Steady::of(a, rank).median(|row| Some(row.time())),
         "measured": costs,
         "predictions": predictions,
         "no_sync": if args.no_sync { bubbles(a, rank).map(|(b, t)| json!({"bubble": b, "step_time": t})) } else { None },

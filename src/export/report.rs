@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::analysis::{
     Analysis, ColumnSummary, GapCause, Issue, LayerId, LeftOut, Missing, OwnRule, RankMeans,
-    RateSet, Rates, StepRow, StepSource, Verdict, round6,
+    RateSet, Rates, Recorded, StepRow, StepSource, Verdict, round6,
 };
 use crate::model::{Clock, LaneKind};
 use crate::time::TimeRange;
@@ -231,37 +231,43 @@ fn loop_json(analysis: &Analysis, r: usize, window: TimeRange) -> Value {
         return Value::Null;
     };
     let rank = &analysis.ranks()[r];
+    let recorded = analysis.recorded(r);
+    let if_known = |known: bool, ns: i64| known.then_some(ns);
+    let (waits, exposure, gpu) = (recorded.waits(), recorded.exposure(), recorded.gpu());
     let (rows, partial) = analysis.step_rows(r, window);
-    let column = |value: fn(&StepRow) -> Option<i64>| {
-        summary(ColumnSummary::of(rows.iter().filter_map(|row| value(row))))
+    let column = |known: bool, value: fn(&StepRow) -> Option<i64>| {
+        known.then(|| summary(ColumnSummary::of(rows.iter().filter_map(|row| value(row)))))
     };
     json!({
         "lane": analysis.trace().lane(f.lane).key,
         "n_fetch": f.n_fetch,
-        "wait": f.wait, "wait_exposed": f.wait_exposed, "wait_hidden": f.wait_hidden,
-        "wait_unrecorded": f.wait_unrecorded,
+        "wait": if_known(waits, f.wait),
+        "wait_exposed": if_known(exposure, f.wait_exposed),
+        "wait_hidden": if_known(exposure, f.wait_hidden),
+        "wait_unrecorded": if_known(waits, f.wait_unrecorded),
         "steps_how": rank.steps_how.text(),
         "dropped_fetches": rank.dropped_fetches,
         "n_steps": rows.len(),
         "partial_steps": partial,
-        "steps": rows.iter().map(|row| step(analysis, r, row)).collect::<Value>(),
+        "steps": rows.iter().map(|row| step(analysis, r, row, &recorded)).collect::<Value>(),
         "agg": {
-            "time": column(|s| Some(s.time())),
-            "wait": column(|s| Some(s.wait)),
-            "wait_exposed": column(|s| Some(s.wait_exposed)),
-            "gpu_busy": column(|s| Some(s.gpu_busy)),
-            "gpu_idle": column(|s| Some(s.gpu_idle)),
-            "first_kernel": column(|s| s.first_kernel),
-            "gpu_lag": column(|s| s.gpu_lag),
+            "time": column(true, |s| Some(s.time())),
+            "wait": column(waits, |s| Some(s.wait)),
+            "wait_exposed": column(exposure, |s| Some(s.wait_exposed)),
+            "gpu_busy": column(gpu, |s| Some(s.gpu_busy)),
+            "gpu_idle": column(gpu, |s| Some(s.gpu_idle)),
+            "first_kernel": column(gpu, |s| s.first_kernel),
+            "gpu_lag": column(gpu, |s| s.gpu_lag),
         },
-        "in_sync": f.in_sync,
+        "in_sync": if_known(recorded.syncs(), f.in_sync),
         "phases": by_phase(analysis, &f.phases, "other"),
         "compute_share": share(f.compute_share),
     })
 }
 
-fn step(analysis: &Analysis, r: usize, row: &StepRow) -> Value {
+fn step(analysis: &Analysis, r: usize, row: &StepRow, recorded: &Recorded) -> Value {
     let rank = &analysis.ranks()[r];
+    let known = recorded.step(row);
     let label = &rank.steps[row.step].label;
     // Derived steps are numbered; explicit ones have the text that states them.
     let number = rank.steps[row.step].number;
@@ -286,32 +292,33 @@ fn step(analysis: &Analysis, r: usize, row: &StepRow) -> Value {
         "first": row.first,
         "start": row.range.start,
         "time": row.time(),
-        "wait": row.wait, "wait_exposed": row.wait_exposed, "wait_hidden": row.wait_hidden,
-        "wait_unrecorded": row.wait_unrecorded,
+        "wait": known.wait, "wait_exposed": known.wait_exposed, "wait_hidden": known.wait_hidden,
+        "wait_unrecorded": known.wait_unrecorded,
         "phases": phases,
-        "in_sync": row.in_sync,
-        "gpu_busy": row.gpu_busy, "gpu_idle": row.gpu_idle,
-        "launched": row.launched, "n_ops": row.n_ops,
+        "in_sync": known.in_sync,
+        "gpu_busy": known.gpu_busy, "gpu_idle": known.gpu_idle,
+        "launched": known.launched, "n_ops": known.n_ops,
         "first_kernel": row.first_kernel, "gpu_lag": row.gpu_lag,
-        "wait_hidden_by_earlier": row.wait_hidden_by_earlier,
+        "wait_hidden_by_earlier": known.wait_hidden_by_earlier,
     })
 }
 
 fn workers(analysis: &Analysis, r: usize, window: TimeRange) -> Value {
     let f = analysis.workers(r, window);
+    let of_gpu = |ns: i64| analysis.ranks()[r].gpu.map(|_| ns);
     let mut rows = Object::new();
     for row in &f.rows {
         let value = json!({
-            "load": row.load, "n": row.n, "util": share(row.util), "hidden": row.hidden,
-            "exposed": row.exposed, "unrecorded": row.unrecorded,
+            "load": row.load, "n": row.n, "util": share(row.util),
+            "hidden": of_gpu(row.hidden), "exposed": of_gpu(row.exposed), "unrecorded": row.unrecorded,
             "during_wait": row.during_wait, "whole_median": row.whole_median,
         });
         rows.insert(row.key.clone(), value);
     }
     json!({
         "procs": rows, "n_procs": f.rows.len(), "load_sum": f.load_sum, "busiest": f.busiest,
-        "hidden_sum": f.hidden_sum, "exposed_sum": f.exposed_sum, "any_load": f.any_load,
-        "any_load_hidden": f.any_load_hidden,
+        "hidden_sum": of_gpu(f.hidden_sum), "exposed_sum": of_gpu(f.exposed_sum),
+        "any_load": f.any_load, "any_load_hidden": of_gpu(f.any_load_hidden),
     })
 }
 

@@ -16,7 +16,7 @@ use stallscope::time::TimeRange;
 #[path = "report_checks.rs"]
 mod checks;
 
-pub use checks::{dig, invariants, same};
+pub use checks::{dig, invariants, same, with_zeros};
 
 /// One lane of a case.
 #[derive(Clone, Debug)]
@@ -401,18 +401,16 @@ impl Case {
         Built { analysis, numbers }
     }
 
-    /// The report, with the case's own ids as keys of spans.
+    /// The report, with the case's own ids as keys of spans, and 0 for what is unknown.
     pub fn report(&self) -> Value {
         let built = self.analyse();
-        let mut out = report(
-            &built.analysis,
-            &ReportOptions {
-                window: self.window,
-                grid: self.grid,
-                origin: self.options.get("origin").and_then(Value::as_i64),
-                ..ReportOptions::default()
-            },
-        );
+        let options = ReportOptions {
+            window: self.window,
+            grid: self.grid,
+            origin: self.options.get("origin").and_then(Value::as_i64),
+            ..ReportOptions::default()
+        };
+        let mut out = with_zeros(report(&built.analysis, &options));
         let id_of: BTreeMap<String, &String> = built
             .numbers
             .iter()

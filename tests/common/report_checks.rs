@@ -1,6 +1,6 @@
 //! Reports compared: values at a path, equal values, and what must hold in every report.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Whether a reported value is the expected one: floats within a millionth, everything else exactly.
 pub fn same(expected: &Value, got: &Value) -> bool {
@@ -42,6 +42,78 @@ pub fn dig(value: &Value, path: &str) -> Option<Value> {
         }
     }
     None
+}
+
+/// A report as references write it: 0 for a figure that is `null` because the trace has no GPU, no wait or no call to
+/// the CUDA API.
+///
+/// # Panics
+/// If a figure is `null` where the trace has what it needs, or a number where it has not.
+pub fn with_zeros(mut report: Value) -> Value {
+    let calls = report["syncs"].as_object().is_some_and(|s| !s.is_empty());
+    for (number, rank) in report["ranks"].as_object_mut().expect("ranks") {
+        let gpu = !rank["device"].is_null();
+        let figures = &mut rank["loop"];
+        if !figures.is_null() {
+            let fetches = figures["n_fetch"] != 0;
+            let steps = figures["n_steps"] != 0;
+            let nothing = json!({"sum": 0, "median": steps.then_some(0), "p95": steps.then_some(0),
+                "max": steps.then_some(0)});
+            // Whether a figure must be known, and whether it may be: launches are calls, too, and tell that there was no
+            // synchronising one.
+            let known = |figure: &str| match figure {
+                "wait" | "wait_unrecorded" => Some((fetches, fetches)),
+                "wait_exposed" | "wait_hidden" | "wait_hidden_by_earlier" => {
+                    Some((gpu && fetches, gpu && fetches))
+                }
+                "gpu_busy" | "gpu_idle" | "launched" | "n_ops" => Some((gpu, gpu)),
+                "in_sync" => Some((calls, true)),
+                _ => None,
+            };
+            let fill = |place: &str, object: &mut Value, zero: &Value| {
+                for (figure, value) in object.as_object_mut().expect("figures") {
+                    let Some((must, may)) = known(figure) else {
+                        continue;
+                    };
+                    let fits = if value.is_null() { !must } else { may };
+                    assert!(fits, "rank {number} {place}{figure}: {value}");
+                    if value.is_null() {
+                        *value = zero.clone();
+                    }
+                }
+            };
+            fill("loop.", figures, &0.into());
+            fill("loop.agg.", &mut figures["agg"], &nothing);
+            for step in figures["steps"].as_array_mut().expect("steps") {
+                fill("loop.steps.", step, &0.into());
+            }
+            for lag in ["first_kernel", "gpu_lag"] {
+                let value = &mut figures["agg"][lag];
+                assert_eq!(value.is_null(), !gpu, "rank {number} {lag}");
+                if value.is_null() {
+                    *value = json!({"sum": 0, "median": null, "p95": null, "max": null});
+                }
+            }
+        }
+        let workers = &mut rank["workers"];
+        let fill = |object: &mut Value, keys: &[&str]| {
+            for &key in keys {
+                assert_eq!(object[key].is_null(), !gpu, "rank {number} workers {key}");
+                if !gpu {
+                    object[key] = 0.into();
+                }
+            }
+        };
+        fill(workers, &["hidden_sum", "exposed_sum", "any_load_hidden"]);
+        for process in workers["procs"]
+            .as_object_mut()
+            .expect("procs")
+            .values_mut()
+        {
+            fill(process, &["hidden", "exposed"]);
+        }
+    }
+    report
 }
 
 fn number(v: &Value) -> i64 {

@@ -86,6 +86,35 @@ fn steps_have_their_figures_and_a_click_selects_one() {
 }
 
 #[test]
+fn figures_of_steps_that_nothing_tells_are_not_zero() {
+    let dir = scratch("ui_unknown");
+    let steps = r#"{"traceEvents":[
+        {"ph":"X","cat":"user_annotation","name":"ProfilerStep#1","pid":1,"tid":1,"ts":0,"dur":100000},
+        {"ph":"X","cat":"cpu_op","name":"aten::add","pid":1,"tid":1,"ts":10,"dur":50000}]}"#;
+    let mut w = showing(&write(&dir, "steps.json", steps));
+    show(&mut w, Tab::Steps);
+    w.get_by_label_contains("step median 100.000 ms");
+    w.get_by_label_contains("batch waits not recorded");
+    w.get_by_label_contains(
+        "Step 1, Rank 0, Time 100.000 ms, Wait –, Exposed –, Hidden –, GPU busy –, GPU idle –, Launched –, \
+         Operations –, In sync –, First kernel –, GPU lag –, H2D –, Forward –, Backward –, Optimizer –, Compute –, \
+         Other 100.000 ms",
+    );
+    show(&mut w, Tab::Selection);
+    w.get_by_label_contains("no batch waits and no GPU events recorded");
+
+    let with_gpu = steps.replace(
+        "]}",
+        r#",{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":20,"dur":30000,"args":{"device":0,"stream":7}}]}"#,
+    );
+    let mut w = showing(&write(&dir, "gpu.json", &with_gpu));
+    show(&mut w, Tab::Selection);
+    w.get_by_label_contains("no batch waits recorded: exposed is unknown");
+    w.get_by_label_contains("GPU busy 30.000 ms");
+    w.get_by_label_contains("GPU idle 0 ns (0.0 %)");
+}
+
+#[test]
 fn sorting_turns_around() {
     let mut w = showing(&tiny(&scratch("ui_sort")));
     show(&mut w, Tab::Steps);

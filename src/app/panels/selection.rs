@@ -160,6 +160,13 @@ pub fn mean(gpus: &[GpuHeadline], part: impl Fn(&GpuHeadline) -> i64) -> i64 {
 fn headline(s: &Selection) -> Vec<(String, bool)> {
     let len = s.window.len().max(1);
     let share = |ns: i64| percent(ns as f64 / len as f64);
+    const NO_WAITS: &str = "no batch waits recorded: exposed is unknown";
+    if s.gpus.is_empty() && !s.waits_recorded {
+        return vec![(
+            "no batch waits and no GPU events recorded".to_owned(),
+            false,
+        )];
+    }
     if s.gpus.is_empty() {
         let wait = format!(
             "Batch wait {} ({})",
@@ -177,21 +184,20 @@ fn headline(s: &Selection) -> Vec<(String, bool)> {
         1 => String::new(),
         n => format!(" (mean of {n} GPUs)"),
     };
+    let (first, idle) = if s.waits_recorded {
+        let text = format!("Exposed wait {} ({})", format_ns(exposed), share(exposed));
+        (text, "GPU idle, other cause")
+    } else {
+        (NO_WAITS.to_owned(), "GPU idle")
+    };
     let mut out = vec![
-        (
-            format!("Exposed wait {} ({})", format_ns(exposed), share(exposed)),
-            exposed > 0,
-        ),
+        (first, exposed > 0),
         (
             format!("GPU busy {} ({})", format_ns(busy), share(busy)),
             false,
         ),
         (
-            format!(
-                "GPU idle, other cause {} ({})",
-                format_ns(other),
-                share(other)
-            ),
+            format!("{idle} {} ({})", format_ns(other), share(other)),
             false,
         ),
     ];
@@ -326,6 +332,8 @@ pub fn json(doc: &mut Document) -> Option<String> {
 pub fn value(doc: &mut Document) -> Option<serde_json::Value> {
     refresh(doc);
     let selection = doc.shown.selection.as_ref()?;
+    let waits = selection.waits_recorded;
+    let exposure = waits && !selection.gpus.is_empty();
     let known = percentiles(doc);
     let by_layer = known.as_ref().and_then(|k| k.as_ref().as_ref());
     let layers: Vec<_> = rows(&doc.analysis, selection)
@@ -343,7 +351,7 @@ pub fn value(doc: &mut Document) -> Option<serde_json::Value> {
                 "median_ns": p.map(|p| p.median),
                 "p95_ns": p.map(|p| p.p95),
                 "max_ns": p.map(|p| p.max),
-                "exposed_ns": r.exposed,
+                "exposed_ns": (!selection.gpus.is_empty()).then_some(r.exposed),
             })
         })
         .collect();
@@ -353,7 +361,7 @@ pub fn value(doc: &mut Document) -> Option<serde_json::Value> {
         .map(|g| {
             json!({
                 "gpu": doc.analysis.gpus()[g.gpu].key,
-                "exposed_wait_ns": g.exposed_wait,
+                "exposed_wait_ns": waits.then_some(g.exposed_wait),
                 "busy_ns": g.busy,
                 "idle_other_ns": g.idle_other,
                 "not_recorded_ns": g.not_recorded,
@@ -365,10 +373,10 @@ pub fn value(doc: &mut Document) -> Option<serde_json::Value> {
         "end_ns": selection.window.end,
         "steps": selection.steps,
         "partial_steps": selection.partial_steps,
-        "wait_ns": selection.wait.total,
-        "wait_exposed_ns": selection.wait.exposed,
-        "wait_hidden_ns": selection.wait.hidden,
-        "wait_not_recorded_ns": selection.wait.not_recorded,
+        "wait_ns": waits.then_some(selection.wait.total),
+        "wait_exposed_ns": exposure.then_some(selection.wait.exposed),
+        "wait_hidden_ns": exposure.then_some(selection.wait.hidden),
+        "wait_not_recorded_ns": waits.then_some(selection.wait.not_recorded),
         "gpus": gpus,
         "layers": layers,
     }))

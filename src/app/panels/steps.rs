@@ -6,7 +6,7 @@ use egui::{Ui, vec2};
 use egui_plot::{AxisHints, Bar, BarChart, Plot};
 
 use super::{FnTable, Scope, busy_ui, caption_ui, empty_ui, shown_ui, waker};
-use crate::analysis::{LayerId, StepRow};
+use crate::analysis::{ColumnSummary, LayerId, Recorded, StepRow};
 use crate::app::action::{Action, Actions};
 use crate::app::document::Document;
 use crate::app::hover::short_step;
@@ -38,8 +38,16 @@ pub struct Row {
 /// Steps of the ranks in scope, and what the bars show of them.
 pub struct Steps {
     rows: Vec<Row>,
+    /// By index of the rank; those out of scope have nothing.
+    recorded: Vec<Recorded>,
     summary: String,
     bars: Vec<Group>,
+}
+
+impl Steps {
+    fn gpu_known(&self) -> bool {
+        self.recorded.iter().any(Recorded::gpu)
+    }
 }
 
 /// One bar: a step, or neighbours where there are more than bars. Means, ns.
@@ -68,7 +76,7 @@ pub fn steps_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
         empty_ui(ui, state, NONE);
         return;
     }
-    let known = doc.analysis.ranks().iter().any(|r| r.gpu.is_some());
+    let known = steps.gpu_known();
     // In a low panel the rows go before the bars.
     if ui.available_height() >= CHART + 90.0
         && let Some(range) = chart_ui(ui, &steps.bars, known, &look)
@@ -80,7 +88,7 @@ pub fn steps_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
         return;
     };
     let (analysis, stamp) = (doc.analysis.clone(), doc.jobs.steps.stamp());
-    let table = table(&analysis, rows, doc.range);
+    let table = table(&analysis, &steps, doc.range);
     if let Some(row) = shown_ui(ui, doc, &table, stamp, TableState::default()) {
         actions.push(Action::ZoomToRange(rows[row].row.range));
     }
@@ -92,18 +100,21 @@ fn request(ui: &Ui, doc: &mut Document) -> Option<Arc<Steps>> {
     let make = move || {
         let all = analysis.trace().extent();
         let mut rows = Vec::new();
+        let mut recorded = vec![Recorded::default(); analysis.ranks().len()];
         for rank in ranks {
+            recorded[rank] = analysis.recorded(rank);
             let (found, _partly) = analysis.step_rows(rank, all);
             rows.extend(found.into_iter().map(|row| Row {
                 rank,
                 row: row.clone(),
             }));
         }
-        let known = analysis.ranks().iter().any(|r| r.gpu.is_some());
+        let gpu = recorded.iter().any(Recorded::gpu);
         Steps {
-            summary: summary(&rows, known),
-            bars: bars(&rows, known),
+            summary: summary(&rows, &recorded),
+            bars: bars(&rows, gpu),
             rows,
+            recorded,
         }
     };
     doc.jobs.steps.request(scope.rank, make, waker(ui.ctx()));
@@ -111,27 +122,33 @@ fn request(ui: &Ui, doc: &mut Document) -> Option<Arc<Steps>> {
 }
 
 /// Sum, median, 95th percentile and maximum of step time and of exposed wait (of all wait where no GPU is known).
-fn summary(rows: &[Row], known: bool) -> String {
-    let times = crate::analysis::ColumnSummary::of(rows.iter().map(|r| r.row.time()));
-    let exposed = crate::analysis::ColumnSummary::of(rows.iter().map(|r| {
-        if known {
-            r.row.wait_exposed
-        } else {
-            r.row.wait
-        }
-    }));
-    let what = if known { "exposed wait" } else { "batch wait" };
+fn summary(rows: &[Row], recorded: &[Recorded]) -> String {
+    let times = ColumnSummary::of(rows.iter().map(|r| r.row.time()));
+    let gpu = recorded.iter().any(Recorded::gpu);
+    let waits = rows.iter().filter_map(|r| {
+        let known = recorded[r.rank].step(&r.row);
+        if gpu { known.wait_exposed } else { known.wait }
+    });
+    let waits = ColumnSummary::of(waits);
     let text = |ns: Option<i64>| ns.map_or("–".to_owned(), format_ns);
+    let what = if gpu { "exposed wait" } else { "batch wait" };
+    let of_waits = if waits.max.is_some() {
+        format!(
+            "{what} {} in all, median {}, p95 {}",
+            format_ns(waits.sum),
+            text(waits.median),
+            text(waits.p95)
+        )
+    } else {
+        "batch waits not recorded".to_owned()
+    };
     format!(
-        "{} step{} · step median {}, p95 {}, max {} · {what} {} in all, median {}, p95 {}",
+        "{} step{} · step median {}, p95 {}, max {} · {of_waits}",
         rows.len(),
         if rows.len() == 1 { "" } else { "s" },
         text(times.median),
         text(times.p95),
         text(times.max),
-        format_ns(exposed.sum),
-        text(exposed.median),
-        text(exposed.p95)
     )
 }
 
@@ -258,9 +275,10 @@ const PHASES: [(&str, &str); 5] = [
 
 fn table<'a>(
     analysis: &'a crate::analysis::Analysis,
-    rows: &'a [Row],
+    steps: &'a Steps,
     range: Option<TimeRange>,
 ) -> FnTable<'a> {
+    let rows = &steps.rows;
     let mut columns = vec![
         Column::text("Step", 130.0, "Number or name"),
         Column::number("Rank", 46.0, "Distributed rank"),
@@ -311,22 +329,25 @@ fn table<'a>(
     FnTable::new(columns, rows.len(), move |row, column| {
         let Row { rank, row: r } = &rows[row];
         let info = &analysis.ranks()[*rank];
-        let gpu = |ns: i64| Cell::ns(info.gpu.is_some().then_some(ns));
+        let recorded = &steps.recorded[*rank];
+        let known = recorded.step(r);
         match column {
             0 => Cell::text(short_step(&info.steps[r.step])),
             1 => Cell::Count(u64::from(info.rank)),
             2 => Cell::Ns(r.time()),
-            3 => Cell::Ns(r.wait),
-            4 => gpu(r.wait_exposed),
-            5 => gpu(r.wait_hidden),
-            6 => gpu(r.gpu_busy),
-            7 => gpu(r.gpu_idle),
-            8 => gpu(r.launched),
-            9 => Cell::Count(r.n_ops),
-            10 => Cell::Ns(r.in_sync),
+            3 => Cell::ns(known.wait),
+            4 => Cell::ns(known.wait_exposed),
+            5 => Cell::ns(known.wait_hidden),
+            6 => Cell::ns(known.gpu_busy),
+            7 => Cell::ns(known.gpu_idle),
+            8 => Cell::ns(known.launched),
+            9 => known.n_ops.map_or(Cell::None, Cell::Count),
+            10 => Cell::ns(known.in_sync),
             11 => Cell::ns(r.first_kernel),
             12 => Cell::ns(r.gpu_lag),
-            i if i < 13 + PHASES.len() => Cell::ns(layers[i - 13].map(|l| r.phase(l))),
+            i if i < 13 + PHASES.len() => {
+                Cell::ns(layers[i - 13].and_then(|l| recorded.phase(r, l)))
+            }
             _ => Cell::Ns(r.other()),
         }
     })
@@ -337,7 +358,7 @@ fn table<'a>(
 pub fn with_table<R>(doc: &Document, use_it: impl FnOnce(&dyn Table, u64) -> R) -> Option<R> {
     let steps = doc.jobs.steps.last()?;
     Some(use_it(
-        &table(&doc.analysis, &steps.rows, None),
+        &table(&doc.analysis, steps, None),
         doc.jobs.steps.stamp(),
     ))
 }

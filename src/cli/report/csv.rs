@@ -25,12 +25,8 @@ pub fn steps(a: &Analysed, out: &mut dyn Write) -> io::Result<()> {
 
 fn cells(a: &Analysed, rank: usize, row: &StepRow, recorded: &Recorded) -> Vec<String> {
     let r = &a.analysis.ranks()[rank];
+    let known = recorded.step(row);
     let number = |n: i64| n.to_string();
-    let if_known = |known: bool, n: i64| {
-        if known { n.to_string() } else { String::new() }
-    };
-    let known = |n: i64| if_known(r.gpu.is_some(), n);
-    let of_wait = |n: i64| if_known(r.gpu.is_some() && recorded.waits(), n);
     let maybe = |n: Option<i64>| n.map_or(String::new(), |n| n.to_string());
     let mut cells = vec![
         r.rank.to_string(),
@@ -38,23 +34,20 @@ fn cells(a: &Analysed, rank: usize, row: &StepRow, recorded: &Recorded) -> Vec<S
         u8::from(row.first).to_string(),
         number(row.range.start),
         number(row.time()),
-        if_known(recorded.waits(), row.wait),
-        of_wait(row.wait_exposed),
-        of_wait(row.wait_hidden),
-        if_known(recorded.waits(), row.wait_unrecorded),
-        of_wait(row.wait_hidden_by_earlier),
+        maybe(known.wait),
+        maybe(known.wait_exposed),
+        maybe(known.wait_hidden),
+        maybe(known.wait_unrecorded),
+        maybe(known.wait_hidden_by_earlier),
     ];
-    cells.extend(PHASES.map(|(l, _name)| if_known(recorded.layer(l), row.phase(l))));
+    cells.extend(PHASES.map(|(l, _name)| maybe(recorded.phase(row, l))));
     cells.extend([
         number(row.other()),
-        if_known(recorded.syncs(), row.in_sync),
-        known(row.gpu_busy),
-        known(row.gpu_idle),
-        if_known(
-            r.gpu.is_some(),
-            i64::try_from(row.n_ops).unwrap_or(i64::MAX),
-        ),
-        known(row.launched),
+        maybe(known.in_sync),
+        maybe(known.gpu_busy),
+        maybe(known.gpu_idle),
+        known.n_ops.map_or(String::new(), |n| n.to_string()),
+        maybe(known.launched),
         maybe(row.first_kernel),
         maybe(row.gpu_lag),
     ]);

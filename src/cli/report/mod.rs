@@ -52,10 +52,6 @@ fn json(a: &Analysed, args: &Report) -> Value {
         ..ReportOptions::default()
     };
     let mut value = report(&a.analysis, &options);
-    for rank in 0..a.analysis.ranks().len() {
-        let key = a.analysis.ranks()[rank].rank.to_string();
-        unknown_is_null(a, rank, &mut value["ranks"][key]["loop"]);
-    }
     if let Some(rank) = a.rank
         && let Some(Value::Object(ranks)) = value.get_mut("ranks")
     {
@@ -63,44 +59,6 @@ fn json(a: &Analysed, args: &Report) -> Value {
         ranks.retain(|key, _figures| *key == wanted);
     }
     value
-}
-
-/// Figures of a loop that nothing in the record tells: they are 0 in the analysis, and unknown.
-fn unknown_is_null(a: &Analysed, rank: usize, figures: &mut Value) {
-    let recorded = a.analysis.recorded(rank);
-    let gpu = a.analysis.ranks()[rank].gpu.is_some();
-    let mut unknown: Vec<&str> = Vec::new();
-    if !recorded.waits() {
-        unknown.extend(["wait", "wait_unrecorded"]);
-    }
-    if !(gpu && recorded.waits()) {
-        unknown.extend(["wait_exposed", "wait_hidden", "wait_hidden_by_earlier"]);
-    }
-    if !gpu {
-        unknown.extend(["gpu_busy", "gpu_idle", "launched", "n_ops"]);
-    }
-    if !recorded.syncs() {
-        unknown.push("in_sync");
-    }
-    let clear = |object: &mut Value| {
-        for key in &unknown {
-            if let Some(figure) = object.get_mut(*key) {
-                *figure = Value::Null;
-            }
-        }
-    };
-    clear(figures);
-    for object in figures
-        .get_mut("steps")
-        .and_then(Value::as_array_mut)
-        .into_iter()
-        .flatten()
-    {
-        clear(object);
-    }
-    if let Some(object) = figures.get_mut("agg") {
-        clear(object);
-    }
 }
 
 /// The whole report as text.

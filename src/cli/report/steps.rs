@@ -37,7 +37,7 @@ pub fn steps(out: &mut String, a: &Analysed, rank: usize) {
             r.steps_how.text()
         ),
     );
-    let known = Known::of(a, rank);
+    let recorded = a.analysis.recorded(rank);
     let mut t = Table::new(&[
         "step",
         "time",
@@ -54,7 +54,7 @@ pub fn steps(out: &mut String, a: &Analysed, rank: usize) {
     ]);
     for row in listed(&rows) {
         t.row(match row {
-            Some(row) => cells(a, rank, row, &known),
+            Some(row) => cells(a, rank, row, &recorded),
             None => vec![format!("… {} more", rows.len() - 2 * LISTED)],
         });
     }
@@ -64,7 +64,7 @@ pub fn steps(out: &mut String, a: &Analysed, rank: usize) {
         ("max", |s| s.max),
     ];
     for (name, pick) in summaries {
-        t.row(summary(&rows, name, pick, &known));
+        t.row(summary(&rows, name, pick, &recorded));
     }
     out.push_str(&t.render());
     if rows
@@ -100,46 +100,28 @@ fn of_gpu(has_gpu: bool, ns: i64) -> String {
 const FORWARD: usize = 4;
 
 /// The columns after the label, in the order of the heads: what a step has there; `None` is not known.
-fn columns(row: &StepRow, known: &Known) -> [Option<i64>; 11] {
-    let Known { gpu, recorded } = known;
-    let waits = recorded.waits();
-    let if_so = |known: bool, ns: i64| known.then_some(ns);
-    let phase = |layer: LayerId| if_so(recorded.layer(layer), row.phase(layer));
+fn columns(row: &StepRow, recorded: &Recorded) -> [Option<i64>; 11] {
+    let known = recorded.step(row);
     [
         Some(row.time()),
-        if_so(waits, row.wait),
-        if_so(*gpu && waits, row.wait_exposed),
-        if_so(*gpu && waits, row.wait_hidden),
-        phase(LayerId::FORWARD),
-        phase(LayerId::BACKWARD),
-        phase(LayerId::OPTIMIZER),
+        known.wait,
+        known.wait_exposed,
+        known.wait_hidden,
+        recorded.phase(row, LayerId::FORWARD),
+        recorded.phase(row, LayerId::BACKWARD),
+        recorded.phase(row, LayerId::OPTIMIZER),
         Some(row.other()),
-        if_so(recorded.syncs(), row.in_sync),
-        if_so(*gpu, row.gpu_busy),
+        known.in_sync,
+        known.gpu_busy,
         row.gpu_lag,
     ]
 }
 
-/// What was recorded of a rank.
-struct Known {
-    gpu: bool,
-    recorded: Recorded,
-}
-
-impl Known {
-    fn of(a: &Analysed, rank: usize) -> Self {
-        Self {
-            gpu: a.analysis.ranks()[rank].gpu.is_some(),
-            recorded: a.analysis.recorded(rank),
-        }
-    }
-}
-
-fn cells(a: &Analysed, rank: usize, row: &StepRow, known: &Known) -> Vec<String> {
+fn cells(a: &Analysed, rank: usize, row: &StepRow, recorded: &Recorded) -> Vec<String> {
     let step = &a.analysis.ranks()[rank].steps[row.step];
     let mark = if row.first { "^" } else { "" };
     let label = format!("{}{mark}", shorten(&printable(&step.label), 24));
-    let mut figures = columns(row, known).map(ms_or_dash);
+    let mut figures = columns(row, recorded).map(ms_or_dash);
     if let Some(passes) = a.analysis.inferred_passes(rank, row.step) {
         let guesses = [
             (FORWARD, LayerId::FORWARD, passes.forward),
@@ -154,8 +136,8 @@ fn cells(a: &Analysed, rank: usize, row: &StepRow, known: &Known) -> Vec<String>
     std::iter::once(label).chain(figures).collect()
 }
 
-fn summary(rows: &[&StepRow], name: &str, pick: Pick, known: &Known) -> Vec<String> {
-    let all: Vec<[Option<i64>; 11]> = rows.iter().map(|r| columns(r, known)).collect();
+fn summary(rows: &[&StepRow], name: &str, pick: Pick, recorded: &Recorded) -> Vec<String> {
+    let all: Vec<[Option<i64>; 11]> = rows.iter().map(|r| columns(r, recorded)).collect();
     let column = |i: usize| {
         let values = all.iter().filter_map(|row| row[i]);
         ms_or_dash(pick(&ColumnSummary::of(values)))
@@ -190,7 +172,7 @@ pub fn steps_of_ranks(out: &mut String, a: &Analysed) {
             &rows,
             &r.rank.to_string(),
             |s| s.median,
-            &Known::of(a, rank),
+            &a.analysis.recorded(rank),
         );
         cells.insert(1, rows.len().to_string());
         t.row(cells);

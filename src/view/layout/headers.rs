@@ -145,7 +145,10 @@ fn note(ctx: &Ctx<'_>, node: NodeId, rect: Rect) -> (LaneNote, String) {
             let lanes = counted(tree.summary(node).lanes as u64, "lane");
             format!("{path}, busy {share}, {lanes}")
         }
-        _ => format!("{path}, busy {share}, {count} spans"),
+        _ => {
+            let spans = spans.map_or_else(String::new, |n| format!(", {}", counted(n, "span")));
+            format!("{path}, busy {share}{spans}")
+        }
     };
     let note = LaneNote {
         node,
