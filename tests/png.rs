@@ -9,7 +9,7 @@ mod timeline;
 mod raster;
 
 use stallscope::export::png::{
-    Lanes, MAX_PIXELS, PngError, PngOptions, picture_size, render_png, suggested_name,
+    Lanes, MAX_PIXELS, PngError, PngOptions, about, picture_size, render_png, suggested_name,
 };
 use stallscope::model::Role;
 use stallscope::time::TimeRange;
@@ -110,6 +110,23 @@ fn real_traces_have_pictures() {
         )
         .expect("opens");
         let scene = Scene::of(std::sync::Arc::new(loaded.trace));
+        if name == "owl" {
+            let step = scene.trace.spans().ids().find(|&s| {
+                let cpu = !scene.trace.lane(scene.trace.spans().lane(s)).kind.is_gpu();
+                cpu && scene.trace.span_name(s) == "ProfilerStep#6"
+            });
+            let range = scene.trace.spans().range(step.expect("the step"));
+            let said = about(&scene.analysis, range);
+            assert_eq!(
+                said[1..],
+                [
+                    "1,211.182 ms",
+                    "exposed wait 619.045 ms (51.1 %)",
+                    "batch wait 619.045 ms (51.1 %)",
+                    "GPU busy 566.759 ms (46.8 %)"
+                ]
+            );
+        }
         for (part, dark) in [("", false), ("_zoom", true)] {
             let all = scene.trace.extent();
             let middle = all.start + all.len() / 2;

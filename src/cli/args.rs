@@ -351,7 +351,8 @@ fn parse_shift(text: &str) -> Result<(usize, i64), String> {
 fn parse_time(text: &str) -> Result<i64, String> {
     let ns = parse_ns(text).map_err(|e| e.to_string())?;
     let bare = text.trim().ends_with(|c: char| !c.is_alphabetic());
-    if bare && ns != 0 {
+    // Of zero the unit does not matter; below one nanosecond it is not zero that is meant.
+    if bare && text.contains(|c: char| ('1'..='9').contains(&c)) {
         return Err(format!("`{text}` has no unit: write {}ms?", text.trim()));
     }
     Ok(ns)
@@ -463,6 +464,12 @@ mod tests {
         assert!(parse_shift("1=5").is_err());
         assert!(check_range("0..1s").is_ok());
         assert!(check_range("1..2s").is_err_and(|e| e.contains("write 1ms?")));
+        // Below one nanosecond, these once were zero.
+        assert!(check_range("0.5..0.6s").is_err_and(|e| e.contains("write 0.5ms?")));
+        assert!(check_range("-0.4..1s").is_err());
+        assert!(parse_shift("1=0.5").is_err());
+        assert_eq!(parse_shift("1=0.0"), Ok((0, 0)));
+        assert!(parse_positive("0.5").is_err_and(|e| e.contains("has no unit")));
     }
 
     #[test]

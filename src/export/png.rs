@@ -7,7 +7,7 @@ use egui::epaint::ClippedPrimitive;
 use egui::{Context, LayerId, Painter, Pos2, RawInput, Vec2};
 
 use super::raster::Raster;
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, Rank, Union};
 use crate::model::Trace;
 use crate::paint::{color, fonts, paint};
 use crate::time::{TimeRange, Unit, format_ns};
@@ -397,45 +397,48 @@ fn pixels(points: f32, scale: f32) -> u32 {
     (f64::from(points) * f64::from(scale)).ceil().max(0.0) as u32
 }
 
-/// Range and exposed share, for the title line.
-fn about(analysis: &Analysis, range: TimeRange) -> String {
-    let mut text = format!(
-        "{} – {} · {}",
-        format_ns(range.start),
-        format_ns(range.end),
-        format_ns(range.len())
-    );
-    let with_gpu: Vec<_> = analysis
-        .ranks()
-        .iter()
-        .filter(|r| r.gpu.is_some())
-        .collect();
-    if with_gpu.is_empty() {
-        text.push_str(" · exposed: unknown (no GPU events)");
-        return text;
+/// For the title line: range, its length, exposed wait, all wait and GPU busy time; of several ranks the means.
+#[must_use]
+pub fn about(analysis: &Analysis, range: TimeRange) -> Vec<String> {
+    let ends = format!("{} – {}", format_ns(range.start), format_ns(range.end));
+    let mut parts = vec![ends, format_ns(range.len())];
+    let ranks = analysis.ranks().iter().filter(|r| r.gpu.is_some());
+    let ranks: Vec<_> = ranks.collect();
+    if ranks.is_empty() {
+        parts.push("exposed: unknown (no GPU events)".to_owned());
+        return parts;
     }
-    let shares: Vec<i64> = with_gpu
-        .iter()
-        .map(|r| r.wait_exposed.measure_in(range))
-        .collect();
-    let sum: i64 = shares.iter().sum();
-    let whole = i128::from(range.len()) * i128::from(shares.len() as u64);
-    let tenths = (i128::from(sum) * 1_000 + whole / 2) / whole.max(1);
-    if with_gpu.iter().all(|r| r.wait.measure_in(range) == 0) {
-        text.push_str(" · no batch wait");
-        return text;
-    }
-    let of = if shares.len() > 1 {
-        ", mean of ranks"
-    } else {
-        ""
+    let divide = |sum: i128, n: i128| (sum + n / 2) / n.max(1);
+    let mean = |sum: i128, n: usize| divide(sum, n as i128);
+    let with_share = |ns: i128| {
+        let tenths = divide(ns * 1_000, range.len().into());
+        let ns = i64::try_from(ns).unwrap_or(i64::MAX);
+        format!("{} ({}.{} %)", format_ns(ns), tenths / 10, tenths % 10)
     };
-    text.push_str(&format!(
-        " · exposed wait {}.{} %{of}",
-        tenths / 10,
-        tenths % 10
-    ));
-    text
+    let mean_of_waits = |part: fn(&Rank) -> &Union| {
+        let parts = ranks.iter().map(|r| i128::from(part(r).measure_in(range)));
+        mean(parts.sum(), ranks.len())
+    };
+    let of = if ranks.len() > 1 {
+        format!(", mean of {} ranks", ranks.len())
+    } else {
+        String::new()
+    };
+    let wait = mean_of_waits(|r| &r.wait);
+    if wait > 0 {
+        let exposed = mean_of_waits(|r| &r.wait_exposed);
+        parts.push(format!("exposed wait {}{of}", with_share(exposed)));
+        parts.push(format!("batch wait {}", with_share(wait)));
+    } else if ranks.iter().any(|r| r.n_fetch > 0) {
+        parts.push("no batch wait".to_owned());
+    } else {
+        parts.push("no batch waits recorded".to_owned());
+    }
+    let gpus = 0..analysis.gpus().len();
+    let busy = gpus.map(|g| i128::from(analysis.gpu_figures(g, range).busy));
+    let busy = mean(busy.sum(), analysis.gpus().len());
+    parts.push(format!("GPU busy {}", with_share(busy)));
+    parts
 }
 
 /// Shapes of a private egui context as triangles, and the textures they need.

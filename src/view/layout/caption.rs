@@ -15,20 +15,32 @@ const LEGEND_LINE: f32 = 18.0;
 /// Space left and right of it, points.
 const LEFT: f32 = 10.0;
 
-/// A title on the left and what it is about on the right.
+/// Widest usual characters of the title's two fonts, points.
+const NAME_ADVANCE: f32 = 8.5;
+const ABOUT_ADVANCE: f32 = 6.9;
+
+/// A title on the left and what it is about on the right: as many of its parts, the first ones first, as have room.
 #[must_use]
-pub fn title(theme: &Theme, width: f32, name: &str, about: &str) -> DrawList {
+pub fn title(theme: &Theme, width: f32, name: &str, about: &[String]) -> DrawList {
     let y = TITLE / 2.0;
+    let beside_name = width - 40.0 - name.chars().count() as f32 * NAME_ADVANCE;
+    let room = beside_name.max(width * 0.42);
+    let mut words = String::new();
+    for part in about {
+        let longer = if words.is_empty() {
+            part.clone()
+        } else {
+            format!("{words} · {part}")
+        };
+        if !words.is_empty() && longer.chars().count() as f32 * ABOUT_ADVANCE > room {
+            break;
+        }
+        words = longer;
+    }
     let items = vec![
         back(theme, width, TITLE),
         text((10.0, y), name, Font::Title, theme.text, width * 0.55),
-        text_right(
-            (width - 10.0, y),
-            about,
-            Font::Body,
-            theme.weak,
-            width * 0.42,
-        ),
+        text_right((width - 10.0, y), &words, Font::Body, theme.weak, room),
     ];
     list(width, TITLE, items)
 }
@@ -86,5 +98,36 @@ fn list(width: f32, height: f32, items: Vec<Item>) -> DrawList {
             items,
         }],
         ..DrawList::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(width: f32, name: &str) -> String {
+        let about = [
+            "0 ns – 5 ms",
+            "5 ms",
+            "exposed wait 1 ms (20.0 %)",
+            "GPU busy 3 ms (60.0 %)",
+        ];
+        let list = title(&Theme::light(), width, name, &about.map(str::to_owned));
+        let texts = list.sections.iter().flat_map(|s| &s.items);
+        let texts = texts.filter_map(|i| match i {
+            Item::Text(text) => Some(text.text.clone()),
+            _ => None,
+        });
+        texts.last().expect("what it is about")
+    }
+
+    #[test]
+    fn the_title_line_says_as_much_as_there_is_room_for() {
+        let all = "0 ns – 5 ms · 5 ms · exposed wait 1 ms (20.0 %) · GPU busy 3 ms (60.0 %)";
+        assert_eq!(said(1_400.0, "trace.json"), all);
+        assert_eq!(said(640.0, "trace.json"), all, "a short name leaves room");
+        let long = "a".repeat(60);
+        let some = "0 ns – 5 ms · 5 ms · exposed wait 1 ms (20.0 %)";
+        assert_eq!(said(900.0, &long), some);
     }
 }
