@@ -90,18 +90,57 @@ fn a_file_that_is_named_twice_counts_once() {
         notice.text.starts_with("a.json was named more than once"),
         "{notice}"
     );
-    // Two files of equal content are two.
-    let copy = write(dir.join("b.json"), &one(0));
-    let loaded = load(&[file, copy], &[]);
-    assert_eq!(loaded.trace.sources().len(), 2);
-    assert!(!loaded.report.has("named_twice"));
+}
+
+/// They once stood side by side as processes of their own, and each sum was twice what it is.
+#[test]
+fn copies_of_a_recording_count_once() {
+    let dir = scratch("sets-copies");
+    let text = one(0);
+    write(dir.join("a.json"), &text);
+    write(dir.join("b.json"), &text);
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut gzip, text.as_bytes()).expect("memory");
+    std::fs::write(dir.join("c.json.gz"), gzip.finish().expect("memory")).expect("writable");
+    // Alike but for the last byte, and behind it.
+    write(
+        dir.join("d.json"),
+        &(text.trim_end_matches('}').to_owned() + " }"),
+    );
+    write(dir.join("e.json"), &one(1));
+    let loaded = load(std::slice::from_ref(&dir), &[]);
+    let names: Vec<_> = loaded
+        .trace
+        .sources()
+        .iter()
+        .map(|s| s.path.file_name())
+        .collect();
+    assert_eq!(
+        names,
+        ["a.json", "d.json", "e.json"].map(|n| Some(n.as_ref()))
+    );
+    let copies = notice(&loaded, "copies");
+    assert_eq!(copies.count, 2);
+    assert_eq!(
+        copies.text,
+        "The same recording under other names: b.json, c.json.gz hold what another file holds, byte for byte, and were \
+         left out (b.json is a.json)."
+    );
+    let two = [dir.join("c.json.gz"), dir.join("a.json")];
+    let loaded = load(&two, &[]);
+    assert_eq!(loaded.trace.spans().len(), 1);
+    assert_eq!(
+        loaded.trace.sources()[0].path,
+        two[0],
+        "the one named first"
+    );
 }
 
 #[test]
 fn members_of_archives_of_one_name_are_not_the_same_file() {
     let dir = scratch("sets-archives");
-    let tar = |path: &Path| {
-        let text = one(0);
+    let tar = |path: &Path, base: i64| {
+        let text = one(base);
         let mut builder = tar::Builder::new(std::fs::File::create(path).expect("writable"));
         let mut header = tar::Header::new_gnu();
         header.set_size(text.len() as u64);
@@ -112,8 +151,8 @@ fn members_of_archives_of_one_name_are_not_the_same_file() {
         builder.finish().expect("writable");
     };
     let (a, b) = (dir.join("a.tar"), dir.join("b.tar"));
-    tar(&a);
-    tar(&b);
+    tar(&a, 0);
+    tar(&b, 1);
     let loaded = load(&[a.clone(), b], &[]);
     assert_eq!(loaded.trace.sources().len(), 2);
     let loaded = load(

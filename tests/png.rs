@@ -122,7 +122,7 @@ fn real_traces_have_pictures() {
                 [
                     "1,211.182 ms",
                     "exposed wait 619.045 ms (51.1 %)",
-                    "batch wait 619.045 ms (51.1 %)",
+                    "batch wait 619.045 ms",
                     "GPU busy 566.759 ms (46.8 %)"
                 ]
             );

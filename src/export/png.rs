@@ -428,7 +428,8 @@ pub fn about(analysis: &Analysis, range: TimeRange) -> Vec<String> {
     if wait > 0 {
         let exposed = mean_of_waits(|r| &r.wait_exposed);
         parts.push(format!("exposed wait {}{of}", with_share(exposed)));
-        parts.push(format!("batch wait {}", with_share(wait)));
+        let wait = i64::try_from(wait).unwrap_or(i64::MAX);
+        parts.push(format!("batch wait {}", format_ns(wait)));
     } else if ranks.iter().any(|r| r.n_fetch > 0) {
         parts.push("no batch wait".to_owned());
     } else {

@@ -57,6 +57,8 @@ pub(super) struct Member {
     pub content: Content,
     /// Whether it is gzip-compressed itself.
     pub compressed: bool,
+    /// [`Head::digest`].
+    pub head: u64,
     offset: u64,
     /// Bytes after undoing the archive's own compression.
     size: u64,
@@ -341,6 +343,7 @@ fn zip_member(entry: &zip::read::ZipFile<'_, File>) -> Result<Member, String> {
         stored: entry.compressed_size(),
         content: Content::Trap(Trap::Unknown),
         compressed: false,
+        head: 0,
         offset: entry.data_start().ok_or("its data is not there")?,
         size: entry.size(),
         deflated,
@@ -392,6 +395,7 @@ impl Listing {
 impl Member {
     fn with_head(mut self, head: &Head) -> Self {
         self.compressed = head.compressed;
+        self.head = head.digest();
         self.content = match head.content() {
             Content::Tar | Content::Zip => Content::Trap(Trap::NestedArchive),
             other => other,
@@ -455,6 +459,7 @@ fn list_tar<'a, R: Read + 'a>(
             stored: size,
             content: Content::Trap(Trap::Unknown),
             compressed: false,
+            head: 0,
             offset,
             size,
             deflated: false,

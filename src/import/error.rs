@@ -83,17 +83,14 @@ impl LoadError {
     /// What the file system said.
     #[must_use]
     pub fn io(path: &Path, error: &std::io::Error) -> Self {
+        let what = if path.is_dir() { "folder" } else { "file" };
         let remedy = match error.kind() {
-            std::io::ErrorKind::NotFound => "Check the path.",
-            std::io::ErrorKind::PermissionDenied => "Check the permissions of the file.",
-            _ => "Check that the file is still there and that the disk is readable.",
+            std::io::ErrorKind::NotFound => "Check the path.".to_owned(),
+            std::io::ErrorKind::PermissionDenied => format!("Check the permissions of the {what}."),
+            _ => format!("Check that the {what} is still there and that the disk is readable."),
         };
-        Self::new(
-            ErrorKind::Io,
-            path,
-            format!("The file cannot be read: {error}."),
-            remedy,
-        )
+        let cause = format!("The {what} cannot be read: {error}.");
+        Self::new(ErrorKind::Io, path, cause, remedy)
     }
 
     /// The user asked to stop.

@@ -8,7 +8,10 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::OpenOptions;
+use super::candidate::{Candidate, Format};
 use super::container::{Archive, Member};
+use super::copies::{self, Copied};
 use super::damage::Damage;
 use super::error::{ErrorKind, LoadError};
 use super::folder;
@@ -18,56 +21,6 @@ use super::progress::Progress;
 use super::report::{ImportReport, NoticeKind};
 use super::sniff::{Content, Head};
 use super::traps::Trap;
-
-/// Who reads a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Format {
-    /// Chrome-trace JSON.
-    Chrome,
-    /// DFTracer lines.
-    Pfw,
-    /// An SQLite database.
-    Sqlite,
-}
-
-/// A file, or a member of an archive, that may be a trace.
-#[derive(Clone)]
-pub(super) struct Candidate {
-    /// Index of the path that was given.
-    pub arg: usize,
-    /// Where it is; `archive/member` for members.
-    pub path: PathBuf,
-    /// Who reads it.
-    pub format: Format,
-    /// Bytes on disk.
-    pub disk_bytes: u64,
-    /// Whether they are compressed.
-    pub compressed: bool,
-    member: Option<(Arc<Archive>, Member)>,
-}
-
-impl Candidate {
-    /// The same for all paths that lead here: the file without links and detours, and the member.
-    fn place(&self) -> (PathBuf, Option<String>) {
-        let (file, member) = match &self.member {
-            Some((archive, member)) => (archive.path(), Some(member.name.clone())),
-            None => (self.path.as_path(), None),
-        };
-        let place = std::fs::canonicalize(file).unwrap_or_else(|_gone| file.to_owned());
-        (place, member)
-    }
-
-    /// Opens it.
-    ///
-    /// # Errors
-    /// When the file system refuses.
-    pub fn input(&self) -> Result<Input, LoadError> {
-        match &self.member {
-            Some((archive, member)) => archive.input(member),
-            None => Input::open(&self.path),
-        }
-    }
-}
 
 /// Files of a folder that are looked at before the next ones.
 const AT_ONCE: usize = 64;
@@ -104,9 +57,16 @@ pub(super) struct Looked {
     other_names: Vec<String>,
     /// Files that several of the given paths lead to, without the first mention.
     repeated: Vec<PathBuf>,
+    /// Files that hold what another one holds.
+    copies: Vec<Copied>,
 }
 
 impl Looked {
+    /// The first thing that could not be read.
+    pub fn first_note(&self) -> Option<&str> {
+        self.notes.first().map(|(.., text)| text.as_str())
+    }
+
     /// Tells what was left out.
     pub fn report(&self, report: &mut ImportReport) {
         for (kind, code, path, text) in &self.notes {
@@ -125,6 +85,19 @@ impl Looked {
                 )
             },
         );
+        if let Some(first) = self.copies.first() {
+            let count = self.copies.len() as u64;
+            report.note_many(NoticeKind::Info, "copies", None, count, &[], || {
+                let names: Vec<String> = self.copies.iter().map(|c| file_name(&c.path)).collect();
+                format!(
+                    "The same recording under other names: {} hold what another file holds, byte for byte, and were \
+                     left out ({} is {}).",
+                    some_names(&names, count),
+                    file_name(&first.path),
+                    file_name(&first.of),
+                )
+            });
+        }
         if let Some(first) = self.repeated.first() {
             let count = self.repeated.len() as u64;
             report.note_many(NoticeKind::Info, "named_twice", None, count, &[], || {
@@ -178,7 +151,11 @@ impl Looked {
 ///
 /// # Errors
 /// When a path cannot be read at all, and on cancel.
-pub(super) fn look(paths: &[PathBuf], progress: &Progress) -> Result<Looked, LoadError> {
+pub(super) fn look(
+    paths: &[PathBuf],
+    options: &OpenOptions,
+    progress: &Progress,
+) -> Result<Looked, LoadError> {
     let mut looked = Looked::default();
     for (arg, path) in paths.iter().enumerate() {
         progress.check(path)?;
@@ -210,6 +187,9 @@ pub(super) fn look(paths: &[PathBuf], progress: &Progress) -> Result<Looked, Loa
         }
     }
     looked.leave_out_repeated();
+    // Who shifts a file wants it beside the other one.
+    let may_be_left_out = |c: &Candidate| options.shift_of(c.arg).is_none();
+    looked.copies = copies::take_out(&mut looked.candidates, may_be_left_out, progress)?;
     Ok(looked)
 }
 
@@ -228,12 +208,12 @@ fn look_at_file(
         }
     };
     progress.check(path)?;
-    let content = of_file(&head);
-    match content {
+    let glance = Glance::at(bytes, head);
+    match &glance.content {
         Content::Trap(trap) => looked.refuse(trap.refuse(path)),
-        Content::Tar | Content::Zip => {
+        content @ (Content::Tar | Content::Zip) => {
             let before = looked.candidates.len();
-            let why = look_into_archive(looked, arg, path, &content, head.compressed, progress)?;
+            let why = look_into_archive(looked, arg, path, content, glance.compressed, progress)?;
             if looked.candidates.len() == before && looked.refusals.is_empty() {
                 let cause = match why {
                     Some(why) => format!("No trace in this archive can be read: {why}."),
@@ -247,9 +227,7 @@ fn look_at_file(
                 ));
             }
         }
-        _ => looked
-            .candidates
-            .extend(candidate(arg, path, &content, bytes, head.compressed)),
+        _ => looked.candidates.extend(candidate(arg, path, &glance)),
     }
     Ok(())
 }
@@ -263,14 +241,8 @@ fn of_file(head: &Head) -> Content {
     }
 }
 
-fn candidate(
-    arg: usize,
-    path: &Path,
-    content: &Content,
-    disk_bytes: u64,
-    compressed: bool,
-) -> Option<Candidate> {
-    let format = match content {
+fn candidate(arg: usize, path: &Path, glance: &Glance) -> Option<Candidate> {
+    let format = match glance.content {
         Content::Chrome { .. } => Format::Chrome,
         Content::Pfw => Format::Pfw,
         Content::Sqlite => Format::Sqlite,
@@ -280,8 +252,9 @@ fn candidate(
         arg,
         path: path.to_owned(),
         format,
-        disk_bytes,
-        compressed,
+        disk_bytes: glance.bytes,
+        compressed: glance.compressed,
+        head: glance.head,
         member: None,
     })
 }
@@ -323,7 +296,10 @@ fn look_into_folder(
             ),
         );
     }
-    looked.files_seen += walk.files.len() as u64;
+    for path in &walk.special {
+        looked.other(path);
+    }
+    looked.files_seen += (walk.files.len() + walk.special.len()) as u64;
     for paths in walk.files.chunks(AT_ONCE) {
         let read = paths.par_iter().map(|path| {
             let bytes = std::fs::metadata(path)?.len();
@@ -344,6 +320,8 @@ struct Glance {
     bytes: u64,
     compressed: bool,
     damage: Option<Damage>,
+    /// [`Head::digest`].
+    head: u64,
 }
 
 impl Glance {
@@ -352,6 +330,7 @@ impl Glance {
             content: of_file(&head),
             bytes,
             compressed: head.compressed,
+            head: head.digest(),
             damage: head.damage,
         }
     }
@@ -364,12 +343,7 @@ fn look_at_folder_file(
     glance: std::io::Result<Glance>,
     progress: &Progress,
 ) -> Result<(), LoadError> {
-    let Glance {
-        content,
-        bytes,
-        compressed,
-        damage,
-    } = match glance {
+    let glance = match glance {
         Ok(glance) => glance,
         Err(e) => {
             looked.note(
@@ -381,7 +355,8 @@ fn look_at_folder_file(
             return Ok(());
         }
     };
-    match &content {
+    let damage = glance.damage.as_ref();
+    match &glance.content {
         Content::Trap(trap @ (Trap::Blank | Trap::Zeros)) if names_a_trace(path) => {
             let what = match trap {
                 Trap::Blank => "blanks",
@@ -400,7 +375,7 @@ fn look_at_folder_file(
             ),
         ),
         Content::Trap(Trap::Unknown | Trap::OtherText(_)) if damage.is_some() => {
-            note_damaged(looked, path, damage.as_ref());
+            note_damaged(looked, path, damage);
         }
         Content::Trap(trap) => {
             if trap.is_recording() {
@@ -414,19 +389,15 @@ fn look_at_folder_file(
                 looked.refusals.push(trap.refuse(path));
             }
         }
-        Content::Tar | Content::Zip => {
-            look_into_archive(looked, arg, path, &content, compressed, progress)?;
+        content @ (Content::Tar | Content::Zip) => {
+            look_into_archive(looked, arg, path, content, glance.compressed, progress)?;
         }
         Content::Chrome { sure: false } => match mentions_events(path, progress) {
-            Ok(true) => looked
-                .candidates
-                .extend(candidate(arg, path, &content, bytes, compressed)),
+            Ok(true) => looked.candidates.extend(candidate(arg, path, &glance)),
             Ok(false) => looked.other(path),
             Err(damage) => note_damaged(looked, path, Some(&damage)),
         },
-        _ => looked
-            .candidates
-            .extend(candidate(arg, path, &content, bytes, compressed)),
+        _ => looked.candidates.extend(candidate(arg, path, &glance)),
     }
     Ok(())
 }
@@ -562,7 +533,14 @@ fn look_at_member(
         Content::Trap(trap) if trap.explains_folder() => looked.refuse(trap.refuse(&full)),
         Content::Trap(_) | Content::Chrome { sure: false } => looked.other(&full),
         content => {
-            let found = candidate(arg, &full, content, member.stored, member.compressed);
+            let glance = Glance {
+                content: content.clone(),
+                bytes: member.stored,
+                compressed: member.compressed,
+                damage: None,
+                head: member.head,
+            };
+            let found = candidate(arg, &full, &glance);
             looked.candidates.extend(found.map(|c| Candidate {
                 member: Some((Arc::clone(archive), member.clone())),
                 ..c

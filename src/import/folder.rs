@@ -3,6 +3,7 @@
 //! Looks at names only to pass over what programs leave beside their traces; what a file is, [`super::sniff`] says.
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::error::LoadError;
@@ -19,6 +20,8 @@ pub(super) const FILES: usize = 20_000;
 pub(super) struct Walk {
     /// Regular files, sorted by path.
     pub files: Vec<PathBuf>,
+    /// Pipes, sockets and devices.
+    pub special: Vec<PathBuf>,
     /// Entries that could not be read, with the reason.
     pub unreadable: Vec<(PathBuf, String)>,
     /// Folders that lie too deep to be entered.
@@ -72,9 +75,19 @@ pub(super) fn walk(folder: &Path, progress: &Progress) -> Result<Walk, LoadError
                 }
             };
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            // Follows links; dangling ones are no files.
-            let Ok(meta) = std::fs::metadata(&path) else {
-                continue;
+            // Follows links.
+            let meta = match std::fs::metadata(&path) {
+                Ok(meta) => meta,
+                Err(e) => {
+                    let why = match e.kind() {
+                        ErrorKind::NotFound if path.is_symlink() => {
+                            "it links to a file that is not there".to_owned()
+                        }
+                        _ => e.to_string(),
+                    };
+                    found.unreadable.push((path, why));
+                    continue;
+                }
             };
             if meta.is_dir() {
                 if is_side_folder(&name) {
@@ -91,11 +104,14 @@ pub(super) fn walk(folder: &Path, progress: &Progress) -> Result<Walk, LoadError
                     break;
                 }
                 found.files.push(path);
+            } else if !meta.is_file() {
+                found.special.push(path);
             }
         }
     }
     found.files.sort();
     found.files.dedup();
+    found.special.sort();
     found.too_deep.sort();
     found.unreadable.sort();
     Ok(found)
@@ -107,7 +123,8 @@ mod tests {
 
     #[test]
     fn a_folder_is_read_in_order_and_once() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tmp/folder-walk");
+        #[expect(clippy::disallowed_methods, reason = "paths of sockets must be short")]
+        let root = std::env::temp_dir().join(format!("stallscope-walk-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&root);
         std::fs::create_dir_all(root.join("b/.dftindex")).expect("writable target");
         for name in [
@@ -120,7 +137,12 @@ mod tests {
             std::fs::write(root.join(name), "x").expect("writable target");
         }
         #[cfg(unix)]
-        std::os::unix::fs::symlink(&root, root.join("b/loop")).expect("links");
+        {
+            use std::os::unix::{fs::symlink, net::UnixListener};
+            symlink(&root, root.join("b/loop")).expect("links");
+            symlink(root.join("gone"), root.join("b/3.pfw")).expect("links");
+            UnixListener::bind(root.join("b/socket")).expect("sockets");
+        }
         let walk = walk(&root, &Progress::new()).expect("readable");
         let names: Vec<_> = walk
             .files
@@ -129,6 +151,12 @@ mod tests {
             .collect();
         assert_eq!(names, ["a.pfw", "b/.trace-0-of-4.pfw", "b/2.pfw"]);
         assert!(!walk.too_many && walk.too_deep.is_empty());
+        #[cfg(unix)]
+        {
+            let why = "it links to a file that is not there".to_owned();
+            assert_eq!(walk.unreadable, [(root.join("b/3.pfw"), why)]);
+            assert_eq!(walk.special, [root.join("b/socket")]);
+        }
         let _ = std::fs::remove_dir_all(&root);
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! An estimate from size and format; only Linux tells how much memory is free.
 
+use super::candidate::{Candidate, Format};
 use super::error::{ErrorKind, LoadError};
-use super::find::{Candidate, Format};
 
 /// Text per byte of gzip, for traces: 12 to 25 were seen.
 const INFLATION: u64 = 16;

@@ -9,8 +9,10 @@ use std::path::PathBuf;
 use crate::model::{Trace, TraceBuilder};
 
 mod args;
+mod candidate;
 mod chrome;
 mod container;
+mod copies;
 mod damage;
 mod dftracer;
 mod error;

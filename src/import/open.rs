@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
 
-use super::find::{self, Candidate, Format, Looked};
+use super::candidate::{Candidate, Format};
+use super::find::{self, Looked};
 use super::memory;
 use super::{
     Context, ErrorKind, ImportReport, LoadError, Loaded, NoticeKind, OpenOptions, Phase, Progress,
@@ -23,9 +24,9 @@ pub(super) fn open(
     progress: &Progress,
 ) -> Result<Loaded, LoadError> {
     progress.set_phase(Phase::Looking);
-    let looked = find::look(paths, progress)?;
+    let looked = find::look(paths, options, progress)?;
     if looked.candidates.is_empty() {
-        return Err(nothing_found(paths, looked));
+        return Err(nothing_found(paths, &looked));
     }
     if !options.force {
         memory::check(&looked.candidates)?;
@@ -305,13 +306,19 @@ fn shift_by_hand(
 }
 
 /// The refusal when no path holds a trace.
-fn nothing_found(paths: &[PathBuf], looked: Looked) -> LoadError {
-    if let Some(error) = looked.refusals.into_iter().next() {
-        return error;
+fn nothing_found(paths: &[PathBuf], looked: &Looked) -> LoadError {
+    if let Some(error) = looked.refusals.first() {
+        return error.clone();
     }
     let path = paths.first().cloned().unwrap_or_default();
     let cause = match (paths.is_empty(), looked.files_seen) {
         (true, _) => "No file was given.".to_owned(),
+        _ if looked.first_note().is_some() => {
+            format!(
+                "No trace was found in it. {}",
+                looked.first_note().unwrap_or_default()
+            )
+        }
         (false, 0) => "The folder is empty.".to_owned(),
         (false, n) => format!(
             "No trace was found in it ({} {} looked at).",
@@ -517,7 +524,7 @@ pub(super) fn note_path(
 
 impl OpenOptions {
     /// The shift given by hand for a path.
-    fn shift_of(&self, arg: usize) -> Option<i64> {
+    pub(super) fn shift_of(&self, arg: usize) -> Option<i64> {
         self.shifts.iter().rev().find(|s| s.0 == arg).map(|s| s.1)
     }
 }

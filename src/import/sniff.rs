@@ -4,6 +4,7 @@
 //! what the content is, and [`super::traps`] says what to do about files that are no trace.
 
 use std::fs::File;
+use std::hash::Hasher;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
@@ -115,6 +116,14 @@ impl Head {
                 return Ok(());
             }
         }
+    }
+
+    /// The same for all files that begin alike.
+    #[must_use]
+    pub fn digest(&self) -> u64 {
+        let mut hash = rustc_hash::FxHasher::default();
+        hash.write(&self.bytes);
+        hash.finish()
     }
 
     /// What the file is.

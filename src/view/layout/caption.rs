@@ -17,14 +17,14 @@ const LEFT: f32 = 10.0;
 
 /// Widest usual characters of the title's two fonts, points.
 const NAME_ADVANCE: f32 = 8.5;
-const ABOUT_ADVANCE: f32 = 6.9;
+const ABOUT_ADVANCE: f32 = 6.2;
 
 /// A title on the left and what it is about on the right: as many of its parts, the first ones first, as have room.
 #[must_use]
 pub fn title(theme: &Theme, width: f32, name: &str, about: &[String]) -> DrawList {
     let y = TITLE / 2.0;
     let beside_name = width - 40.0 - name.chars().count() as f32 * NAME_ADVANCE;
-    let room = beside_name.max(width * 0.42);
+    let room = beside_name.max(width * 0.63);
     let mut words = String::new();
     for part in about {
         let longer = if words.is_empty() {
@@ -37,9 +37,16 @@ pub fn title(theme: &Theme, width: f32, name: &str, about: &[String]) -> DrawLis
         }
         words = longer;
     }
+    let left = width - 40.0 - words.chars().count() as f32 * ABOUT_ADVANCE;
     let items = vec![
         back(theme, width, TITLE),
-        text((10.0, y), name, Font::Title, theme.text, width * 0.55),
+        text(
+            (10.0, y),
+            name,
+            Font::Title,
+            theme.text,
+            left.max(width * 0.36),
+        ),
         text_right((width - 10.0, y), &words, Font::Body, theme.weak, room),
     ];
     list(width, TITLE, items)
@@ -114,11 +121,11 @@ mod tests {
         ];
         let list = title(&Theme::light(), width, name, &about.map(str::to_owned));
         let texts = list.sections.iter().flat_map(|s| &s.items);
-        let texts = texts.filter_map(|i| match i {
+        let mut texts = texts.filter_map(|i| match i {
             Item::Text(text) => Some(text.text.clone()),
             _ => None,
         });
-        texts.last().expect("what it is about")
+        texts.next_back().expect("what it is about")
     }
 
     #[test]
@@ -128,6 +135,6 @@ mod tests {
         assert_eq!(said(640.0, "trace.json"), all, "a short name leaves room");
         let long = "a".repeat(60);
         let some = "0 ns – 5 ms · 5 ms · exposed wait 1 ms (20.0 %)";
-        assert_eq!(said(900.0, &long), some);
+        assert_eq!(said(700.0, &long), some);
     }
 }
