@@ -102,11 +102,6 @@ impl<const N: usize> Aggregate<Shared<N>, i64> for Collect<N> {
                 return Err(Error::InvalidQuery);
             }
         };
-        let rows = &mut shared.rows;
-        if rows.rows.len() >= shared.room || rows.bytes.len() >= shared.text_room {
-            shared.ended = Some(Ended::Full);
-            return Err(Error::InvalidQuery);
-        }
         shared.last = Some(rowid);
         let mut out = Row::new(rowid);
         for i in 0..N {
@@ -119,9 +114,15 @@ impl<const N: usize> Aggregate<Shared<N>, i64> for Collect<N> {
                 },
             );
         }
+        let rows = &mut shared.rows;
         rows.push(out);
         if self.has_text {
             rows.push_text(row.get_raw(N + 1));
+        }
+        // Not before the next row, which may lie behind damage: what is read then goes on behind the last row.
+        if rows.rows.len() >= shared.room || rows.bytes.len() >= shared.text_room {
+            shared.ended = Some(Ended::Full);
+            return Err(Error::InvalidQuery);
         }
         Ok(())
     }

@@ -444,33 +444,43 @@ mod tests {
         assert_eq!(plan.ranges, [(1, 1), (2, i64::MAX)]);
     }
 
-    /// A table of 300 rows in pages of 512 bytes, the cells of one of whose leaves lie at its last byte, and the rows
-    /// of that leaf.
-    fn damaged_leaf(path: &std::path::Path) -> (i64, i64) {
+    /// Makes a table of 300 rows in pages of 512 bytes; `long` has the row numbers whose texts fill a block.
+    fn table(path: &std::path::Path, long: &[i64]) {
         let _ = std::fs::remove_file(path);
         let conn = Connection::open(path).expect("writable");
-        conn.execute_batch(
+        let long: Vec<String> = long.iter().map(i64::to_string).collect();
+        conn.execute_batch(&format!(
             "PRAGMA page_size = 512; CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER, value TEXT);
              WITH RECURSIVE i(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM i WHERE i < 300)
-             INSERT INTO t SELECT i, 7 * i, 'text ' || i FROM i;",
-        )
+             INSERT INTO t SELECT i, 7 * i, iif(i IN ({}), zeroblob({BLOCK_TEXT}), 'text ' || i) FROM i;",
+            long.join(","),
+        ))
         .expect("SQL");
-        drop(conn);
+    }
+
+    /// Puts the cells of a leaf of [`table`] at its last byte: the first one that `wanted` takes, which is asked about
+    /// its first row and its last one.
+    fn damage(path: &std::path::Path, wanted: impl Fn(i64, i64) -> bool) -> Option<(i64, i64)> {
         let mut bytes = std::fs::read(path).expect("readable");
         let number = |at: usize| usize::from(bytes[at]) << 8 | usize::from(bytes[at + 1]);
-        // The root is the second page: a cell is the page of a leaf (4 bytes) and the last row of it (2 bytes of 7 bits).
+        // The root is the second page: a cell is the page of a leaf (4 bytes) and the last row of it (7 bits a byte).
         assert_eq!(bytes[512], 5, "a page of pointers to others");
         let cell = |i: usize| 512 + number(512 + 12 + 2 * i);
-        let last = |i: usize| (number(cell(i) + 4) & 0x7f00) >> 1 | number(cell(i) + 4) & 0x7f;
-        let (leaf, from, to) = (number(cell(9) + 2), last(8) + 1, last(9));
+        let last = |i: usize| match number(cell(i) + 4) {
+            two if two >= 0x8000 => (two & 0x7f00) >> 1 | two & 0x7f,
+            one => one >> 8,
+        };
+        let row = |n: usize| i64::try_from(n).expect("small");
+        let mut leaves =
+            (1..number(512 + 3)).map(|i| (number(cell(i) + 2), last(i - 1) + 1, last(i)));
+        let (leaf, from, to) = leaves.find(|&(_, from, to)| wanted(row(from), row(to)))?;
         let page = (leaf - 1) * 512;
         assert_eq!(bytes[page], 13, "a leaf");
         let cells = number(page + 3);
         assert_eq!(cells, to + 1 - from);
         bytes[page + 8..page + 8 + 2 * cells].fill(0xff);
         std::fs::write(path, bytes).expect("writable");
-        let row = |n: usize| i64::try_from(n).expect("small");
-        (row(from), row(to))
+        Some((row(from), row(to)))
     }
 
     #[test]
@@ -479,7 +489,8 @@ mod tests {
             std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tmp/damaged-leaf");
         std::fs::create_dir_all(&folder).expect("writable");
         let path = folder.join("export.sqlite");
-        let (from, to) = damaged_leaf(&path);
+        table(&path, &[]);
+        let (from, to) = damage(&path, |_, _| true).expect("such a leaf");
         let whole: Vec<_> = (1..=300).filter(|i| !(from..=to).contains(i)).collect();
         // Each range meets the page anew.
         let ranges = (1..=300).map(|i| (i, i)).collect();
@@ -513,6 +524,52 @@ mod tests {
                 assert_eq!(rows, right, "{threads} threads, {text:?}");
                 assert_eq!(damaged, damage, "{threads} threads, {text:?}");
             }
+        }
+    }
+
+    #[test]
+    fn damage_right_behind_a_full_block_is_met_once() {
+        let folder =
+            std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tmp/damaged-behind-full");
+        std::fs::create_dir_all(&folder).expect("writable");
+        let path = folder.join("export.sqlite");
+        // Full by the row before the damage: the first block of a range, and a later one.
+        for earlier in [None, Some(20)] {
+            let leaf = (130..300).find_map(|full| {
+                let long: Vec<i64> = earlier.into_iter().chain([full]).collect();
+                table(&path, &long);
+                damage(&path, |from, to| from == full + 1 && to >= full + 9)
+            });
+            let (from, to) = leaf.expect("such a leaf");
+            let db = Database::open(&path).expect("opens");
+            let progress = Progress::new();
+            let reader = Reader {
+                db: &db,
+                progress: &progress,
+            };
+            let spec = Spec {
+                table: "t",
+                columns: ["n"],
+                text: Some("value"),
+                required: 1,
+            };
+            let (mut rows, mut damaged) = (Vec::new(), Vec::<i64>::new());
+            let scanned = reader.scan(&spec, &Plan::between(1, 300), |block| {
+                rows.extend(block.rows().iter().map(|r| r.rowid));
+                damaged.extend(&block.damage);
+                Ok(())
+            });
+            scanned.expect("goes on behind damage");
+            let (mut behind, mut skip) = (from - 1 + FIRST_SKIP, FIRST_SKIP);
+            while behind <= to {
+                skip *= 2;
+                behind += skip - 1;
+            }
+            assert!(
+                rows.into_iter().eq((1..from).chain(behind..=300)),
+                "{earlier:?}"
+            );
+            assert_eq!(damaged, [from], "{earlier:?}");
         }
     }
 }
