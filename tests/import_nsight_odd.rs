@@ -8,7 +8,7 @@ mod tiny;
 use std::sync::Arc;
 
 use stallscope::analysis::{Analysis, Options, Rules};
-use stallscope::import::{Loaded, OpenOptions, Place, Progress};
+use stallscope::import::{ArgsReader, Loaded, OpenOptions, Place, Progress};
 
 use help::{find, lane, load, noted, scratch, warnings};
 use tiny::Tiny;
@@ -120,6 +120,21 @@ fn tables_that_cannot_be_read_by_row_number_are_named() {
         // The copy is there.
         assert_eq!(loaded.trace.launches().len(), 1);
     }
+}
+
+#[test]
+fn a_view_is_not_asked_for_args_either() {
+    let loaded = changed("strings_view", |t| {
+        t.sql(
+            "ALTER TABLE StringIds RENAME TO strings;
+             CREATE VIEW StringIds AS SELECT * FROM strings;",
+        );
+    });
+    let trace = &loaded.trace;
+    let call = trace.launches()[0].from;
+    let args = ArgsReader::new().read(trace, call);
+    let args = args.expect("readable").expect("args");
+    assert!(args["nameId"].is_i64(), "{}", args["nameId"]);
 }
 
 #[test]

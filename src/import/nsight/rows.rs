@@ -126,7 +126,8 @@ fn is_string_id(column: &str) -> bool {
 }
 
 fn string(db: &Database, id: i64) -> Option<String> {
-    if !db.has(super::strings::TABLE) {
+    // Not a view, which has no columns here: the query behind it may never end.
+    if !db.has_column(super::strings::TABLE, "value") {
         return None;
     }
     let read = |row: &rusqlite::Row<'_>| Ok(super::small::text(row, 0));
