@@ -62,6 +62,7 @@ impl<const N: usize> Row<N> {
 }
 
 /// Rows, their texts, and what is odd in them.
+#[derive(Default)]
 pub(super) struct Rows<const N: usize> {
     /// The rows.
     pub rows: Vec<Row<N>>,
@@ -71,17 +72,6 @@ pub(super) struct Rows<const N: usize> {
     texts: Vec<Option<(usize, usize)>>,
     /// All texts.
     pub bytes: Vec<u8>,
-}
-
-impl<const N: usize> Default for Rows<N> {
-    fn default() -> Self {
-        Self {
-            rows: Vec::new(),
-            junk: Vec::new(),
-            texts: Vec::new(),
-            bytes: Vec::new(),
-        }
-    }
 }
 
 impl<const N: usize> Rows<N> {
@@ -148,6 +138,11 @@ impl<const N: usize> Block<N> {
     pub fn text(&self, index: usize) -> Option<&[u8]> {
         let (start, end) = (*self.taken.texts.get(index)?)?;
         Some(&self.taken.bytes[start..end])
+    }
+
+    /// Bytes of text that it holds.
+    pub fn text_bytes(&self) -> usize {
+        self.taken.bytes.len()
     }
 
     /// Lends the rows to somebody who adds more.

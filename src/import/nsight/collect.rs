@@ -14,6 +14,12 @@ use super::block::{Row, Rows, Taken};
 /// The name of the aggregate in SQL.
 pub(super) const NAME: &str = "stallscope_take";
 
+/// Rows per block: a block of the widest table fits into a core's cache. Fuzzers work on small inputs, which have to be
+/// divided as well.
+pub(super) const BLOCK_ROWS: usize = if cfg!(fuzzing) { 3 } else { 16_384 };
+/// A block ends early once it holds this much text.
+pub(super) const BLOCK_TEXT: usize = 4 << 20;
+
 /// Why the aggregate ended a statement itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ended {
@@ -24,6 +30,7 @@ pub(super) enum Ended {
 }
 
 /// What goes into a run of the statement and comes out of it.
+#[derive(Default)]
 pub(super) struct Shared<const N: usize> {
     /// The rows so far.
     pub rows: Rows<N>,
@@ -31,25 +38,8 @@ pub(super) struct Shared<const N: usize> {
     pub from: i64,
     /// See `from`.
     pub last: Option<i64>,
-    /// Rows at which it ends.
-    pub room: usize,
-    /// Bytes of text at which it ends.
-    pub text_room: usize,
     /// Set where it ended the statement.
     pub ended: Option<Ended>,
-}
-
-impl<const N: usize> Default for Shared<N> {
-    fn default() -> Self {
-        Self {
-            rows: Rows::default(),
-            from: i64::MIN,
-            last: None,
-            room: 0,
-            text_room: 0,
-            ended: None,
-        }
-    }
 }
 
 /// A place from which the aggregate takes its state when a statement begins, and to which it returns it at the end.
@@ -120,7 +110,7 @@ impl<const N: usize> Aggregate<Shared<N>, i64> for Collect<N> {
             rows.push_text(row.get_raw(N + 1));
         }
         // Not before the next row, which may lie behind damage: what is read then goes on behind the last row.
-        if rows.rows.len() >= shared.room || rows.bytes.len() >= shared.text_room {
+        if rows.rows.len() >= BLOCK_ROWS || rows.bytes.len() >= BLOCK_TEXT {
             shared.ended = Some(Ended::Full);
             return Err(Error::InvalidQuery);
         }

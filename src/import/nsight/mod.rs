@@ -289,6 +289,11 @@ impl<'a> Importer<'a> {
                 self.leave_out(Reason::TableUnreadable, table, message(&error));
                 Ok(())
             }
+            Err(Failure::Texts) => {
+                let why = "its texts are longer than the file".to_owned();
+                self.leave_out(Reason::TableUnreadable, table, why);
+                Ok(())
+            }
         }
     }
 

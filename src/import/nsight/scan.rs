@@ -10,20 +10,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rusqlite::{Connection, ErrorCode, Statement};
 
 pub(super) use super::block::{Block, Row};
-use super::collect::{self, Ended, Place, Shared};
+use super::collect::{self, BLOCK_ROWS, BLOCK_TEXT, Ended, Place, Shared};
 use super::open::{Database, code, forget_pages, is_damage, quoted};
 use crate::import::stages::{self, Spares};
 use crate::import::{LoadError, Progress};
 
-/// Row numbers per range, and rows per block: a block of the widest table fits into a core's cache. Fuzzers work on
-/// small inputs, which have to be divided as well.
-const RANGE_ROWS: i128 = if cfg!(fuzzing) { 3 } else { 16_384 };
-/// See [`RANGE_ROWS`].
-const BLOCK_ROWS: usize = RANGE_ROWS as usize;
-/// Ranges per table at most: each costs one descent of the tree, also where rows are sparse.
-const MAX_RANGES: i128 = 65_536;
-/// A block ends early once it holds this much text.
-const BLOCK_TEXT: usize = 4 << 20;
+/// Row numbers per range.
+const RANGE_ROWS: i128 = BLOCK_ROWS as i128;
+/// Ranges per table at most: each costs one descent of the tree, also where rows are sparse. Small files have no more
+/// than one per page of the smallest size.
+const MAX_RANGES: u64 = 65_536;
+/// See [`MAX_RANGES`].
+const SMALLEST_PAGE: u64 = 512;
+/// Texts of a table are at most this many times as long as the file, as those of an encoding may be longer in another
+/// one; more are made by rows that share pages.
+const MOST_TEXT: u64 = 4;
 /// Row numbers skipped behind a damaged place at first; doubled each time.
 const FIRST_SKIP: i64 = 8;
 
@@ -55,8 +56,9 @@ impl Plan {
             let sql = format!("SELECT {which}({rowid}) FROM {}", quoted(table));
             db.connection()?.query_row(&sql, [], |row| row.get(0))
         };
+        let most = MAX_RANGES.min(db.bytes / SMALLEST_PAGE + 1);
         match (edge("min"), edge("max")) {
-            (Ok(Some(min)), Ok(Some(max))) => Self::between(min, max),
+            (Ok(Some(min)), Ok(Some(max))) => Self::between(min, max, most),
             (Ok(None), Ok(None)) => Self::default(),
             // A damaged edge: whatever lies behind it may still be readable.
             (min, max) => {
@@ -68,7 +70,7 @@ impl Plan {
                     let conn = db.connection().ok()?;
                     conn.query_row(&sql, [from], |row| row.get(0)).ok()
                 };
-                Self::around_damage(min.ok().flatten(), max.ok().flatten(), next)
+                Self::around_damage(min.ok().flatten(), max.ok().flatten(), most, next)
             }
         }
     }
@@ -78,6 +80,7 @@ impl Plan {
     fn around_damage(
         min: Option<i64>,
         max: Option<i64>,
+        most: u64,
         next: impl Fn(i64) -> Option<i64>,
     ) -> Self {
         let steps = || (0..62).map(|i| 1_i64 << i);
@@ -90,24 +93,24 @@ impl Plan {
                 .unwrap_or(start)
         });
         if let Some(max) = max {
-            return Self::between(low, max);
+            return Self::between(low, max, most);
         }
         // The end is somewhere behind the last readable row; what lies up to there can be divided.
         let found = steps()
             .filter_map(|step| next(low.saturating_add(step)))
             .max();
         let known = found.unwrap_or(low).min(i64::MAX - 1);
-        let mut plan = Self::between(low, known);
+        let mut plan = Self::between(low, known, most);
         plan.ranges.push((known + 1, i64::MAX));
         plan
     }
 
-    fn between(min: i64, max: i64) -> Self {
+    fn between(min: i64, max: i64, most: u64) -> Self {
         if max < min {
             return Self::default();
         }
         let (min, span) = (i128::from(min), i128::from(max) - i128::from(min) + 1);
-        let count = ((span + RANGE_ROWS - 1) / RANGE_ROWS).clamp(1, MAX_RANGES);
+        let count = ((span + RANGE_ROWS - 1) / RANGE_ROWS).clamp(1, most.into());
         let at = |i: i128| i64::try_from(min + span * i / count).unwrap_or(i64::MAX);
         let end = |i: i128| i64::try_from(min + span * (i + 1) / count - 1).unwrap_or(i64::MAX);
         Self {
@@ -131,6 +134,8 @@ pub(super) enum Failure {
     Stop(LoadError),
     /// SQLite cannot read this table.
     Sql(rusqlite::Error),
+    /// Its texts are longer than the file can hold.
+    Texts,
 }
 
 impl From<rusqlite::Error> for Failure {
@@ -164,6 +169,16 @@ impl Reader<'_> {
         };
         let stopped = AtomicBool::new(false);
         let spares = Spares::new();
+        let mut text_room = self
+            .db
+            .bytes
+            .saturating_mul(MOST_TEXT)
+            .max(BLOCK_TEXT as u64);
+        let mut sink = |block: &Block<N>| {
+            let left = text_room.checked_sub(block.text_bytes() as u64);
+            text_room = left.ok_or(Failure::Texts)?;
+            sink(block).map_err(Failure::Stop)
+        };
         let mut ranges = plan.ranges.iter();
         let mut result = Ok(());
         stages::in_order(
@@ -214,17 +229,15 @@ impl Query<'_> {
         (from, to): (i64, i64),
         mut block: Block<N>,
     ) -> Result<Begun<N>, Failure> {
-        let mut rest = None;
         block.clear();
         let conn = self.db.connection()?;
-        Cursor::new(&conn, self)?.read((from, to), &mut block, |block| {
-            if !block.last {
-                let last = block.rows().last().map_or(to, |row| row.rowid);
-                block.done = last.abs_diff(from).saturating_add(1);
-                rest = (last < to).then(|| (last + 1, to));
-            }
-            false
-        })?;
+        Cursor::new(&conn, self)?.read((from, to), &mut block, |_| false)?;
+        let mut rest = None;
+        if !block.last {
+            let last = block.rows().last().map_or(to, |row| row.rowid);
+            block.done = last.abs_diff(from).saturating_add(1);
+            rest = (last < to).then(|| (last + 1, to));
+        }
         Ok(Begun { block, rest })
     }
 
@@ -232,10 +245,10 @@ impl Query<'_> {
     fn complete<const N: usize>(
         &self,
         begun: Begun<N>,
-        sink: &mut impl FnMut(&Block<N>) -> Result<(), LoadError>,
+        sink: &mut impl FnMut(&Block<N>) -> Result<(), Failure>,
     ) -> Result<Block<N>, Failure> {
         let Begun { mut block, rest } = begun;
-        sink(&block).map_err(Failure::Stop)?;
+        sink(&block)?;
         let Some(range) = rest else {
             return Ok(block);
         };
@@ -252,10 +265,7 @@ impl Query<'_> {
                 false
             }
         })?;
-        match failed {
-            None => Ok(block),
-            Some(error) => Err(Failure::Stop(error)),
-        }
+        failed.map_or(Ok(block), Err)
     }
 }
 
@@ -365,8 +375,6 @@ impl<'a, const N: usize> Cursor<'a, N> {
                 rows: block.take_rows(),
                 from: next,
                 last: *last,
-                room: BLOCK_ROWS,
-                text_room: BLOCK_TEXT,
                 ended: None,
             };
             let result = self.statement.query_row([next, to], |_| Ok(()));
@@ -396,180 +404,4 @@ impl<'a, const N: usize> Cursor<'a, N> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn plans_cover_every_row_number_once() {
-        for (min, max) in [
-            (1, 1),
-            (1, 16_384),
-            (1, 16_385),
-            (-5, 100_000),
-            (0, i64::MAX),
-            (i64::MIN, i64::MAX),
-        ] {
-            let plan = Plan::between(min, max);
-            assert_eq!(plan.ranges.first().map(|r| r.0), Some(min));
-            assert_eq!(plan.ranges.last().map(|r| r.1), Some(max));
-            assert!(
-                plan.ranges
-                    .windows(2)
-                    .all(|w| w[0].1.checked_add(1) == Some(w[1].0))
-            );
-            assert!(plan.ranges.iter().all(|r| r.0 <= r.1));
-            assert!(plan.ranges.len() as i128 <= MAX_RANGES);
-        }
-        assert_eq!(Plan::between(2, 1), Plan::default());
-        assert_eq!(Plan::between(1, 50).rows_at_most(), 50);
-    }
-
-    #[test]
-    fn plans_go_around_damaged_edges() {
-        // Rows 1 to 100,000, of which those below `first` and above `last` cannot be read.
-        let next = |first: i64, last: i64| move |x: i64| (x >= first && x <= last).then_some(x);
-        let plan = Plan::around_damage(None, Some(100_000), next(41, 100_000));
-        assert_eq!(plan, Plan::between(1, 100_000));
-        let plan = Plan::around_damage(Some(1), None, next(1, 99_900));
-        assert_eq!(plan.ranges[0].0, 1);
-        assert_eq!(plan.ranges.last(), Some(&(65_538, i64::MAX)));
-        assert_eq!(plan.rows_at_most(), 65_537);
-        let plan = Plan::around_damage(None, None, next(41, 99_900));
-        assert_eq!(plan.ranges.last(), Some(&(65_538, i64::MAX)));
-        assert_eq!(plan.ranges[0].0, 1);
-        // Numbers below 1 that are readable, and nothing that is.
-        let plan = Plan::around_damage(None, Some(10), |x| (x >= -100).then_some(x));
-        assert_eq!(plan, Plan::between(-63, 10));
-        let plan = Plan::around_damage(None, None, |_| None);
-        assert_eq!(plan.ranges, [(1, 1), (2, i64::MAX)]);
-    }
-
-    /// Makes a table of 300 rows in pages of 512 bytes; `long` has the row numbers whose texts fill a block.
-    fn table(path: &std::path::Path, long: &[i64]) {
-        let _ = std::fs::remove_file(path);
-        let conn = Connection::open(path).expect("writable");
-        let long: Vec<String> = long.iter().map(i64::to_string).collect();
-        conn.execute_batch(&format!(
-            "PRAGMA page_size = 512; CREATE TABLE t (id INTEGER PRIMARY KEY, n INTEGER, value TEXT);
-             WITH RECURSIVE i(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM i WHERE i < 300)
-             INSERT INTO t SELECT i, 7 * i, iif(i IN ({}), zeroblob({BLOCK_TEXT}), 'text ' || i) FROM i;",
-            long.join(","),
-        ))
-        .expect("SQL");
-    }
-
-    /// Puts the cells of a leaf of [`table`] at its last byte: the first one that `wanted` takes, which is asked about
-    /// its first row and its last one.
-    fn damage(path: &std::path::Path, wanted: impl Fn(i64, i64) -> bool) -> Option<(i64, i64)> {
-        let mut bytes = std::fs::read(path).expect("readable");
-        let number = |at: usize| usize::from(bytes[at]) << 8 | usize::from(bytes[at + 1]);
-        // The root is the second page: a cell is the page of a leaf (4 bytes) and the last row of it (7 bits a byte).
-        assert_eq!(bytes[512], 5, "a page of pointers to others");
-        let cell = |i: usize| 512 + number(512 + 12 + 2 * i);
-        let last = |i: usize| match number(cell(i) + 4) {
-            two if two >= 0x8000 => (two & 0x7f00) >> 1 | two & 0x7f,
-            one => one >> 8,
-        };
-        let row = |n: usize| i64::try_from(n).expect("small");
-        let mut leaves =
-            (1..number(512 + 3)).map(|i| (number(cell(i) + 2), last(i - 1) + 1, last(i)));
-        let (leaf, from, to) = leaves.find(|&(_, from, to)| wanted(row(from), row(to)))?;
-        let page = (leaf - 1) * 512;
-        assert_eq!(bytes[page], 13, "a leaf");
-        let cells = number(page + 3);
-        assert_eq!(cells, to + 1 - from);
-        bytes[page + 8..page + 8 + 2 * cells].fill(0xff);
-        std::fs::write(path, bytes).expect("writable");
-        Some((row(from), row(to)))
-    }
-
-    #[test]
-    fn a_page_whose_cells_reach_over_its_end_costs_its_rows_each_time_it_is_read() {
-        let folder =
-            std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tmp/damaged-leaf");
-        std::fs::create_dir_all(&folder).expect("writable");
-        let path = folder.join("export.sqlite");
-        table(&path, &[]);
-        let (from, to) = damage(&path, |_, _| true).expect("such a leaf");
-        let whole: Vec<_> = (1..=300).filter(|i| !(from..=to).contains(i)).collect();
-        // Each range meets the page anew.
-        let ranges = (1..=300).map(|i| (i, i)).collect();
-        let plan = Plan { ranges };
-        let damage: Vec<_> = (from..=to).collect();
-        let progress = Progress::new();
-        for text in [None, Some("value")] {
-            for threads in [1, 3] {
-                let db = Database::open(&path).expect("opens");
-                let reader = Reader {
-                    db: &db,
-                    progress: &progress,
-                };
-                let spec = Spec {
-                    table: "t",
-                    columns: ["n"],
-                    text,
-                    required: 1,
-                };
-                let (mut rows, mut damaged) = (Vec::new(), Vec::<i64>::new());
-                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-                pool.build().expect("threads").install(|| {
-                    let scanned = reader.scan(&spec, &plan, |block| {
-                        rows.extend(block.rows().iter().map(|r| (r.rowid, r.get(0))));
-                        damaged.extend(&block.damage);
-                        Ok(())
-                    });
-                    scanned.expect("goes on behind damage");
-                });
-                let right: Vec<_> = whole.iter().map(|&i| (i, Some(7 * i))).collect();
-                assert_eq!(rows, right, "{threads} threads, {text:?}");
-                assert_eq!(damaged, damage, "{threads} threads, {text:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn damage_right_behind_a_full_block_is_met_once() {
-        let folder =
-            std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tmp/damaged-behind-full");
-        std::fs::create_dir_all(&folder).expect("writable");
-        let path = folder.join("export.sqlite");
-        // Full by the row before the damage: the first block of a range, and a later one.
-        for earlier in [None, Some(20)] {
-            let leaf = (130..300).find_map(|full| {
-                let long: Vec<i64> = earlier.into_iter().chain([full]).collect();
-                table(&path, &long);
-                damage(&path, |from, to| from == full + 1 && to >= full + 9)
-            });
-            let (from, to) = leaf.expect("such a leaf");
-            let db = Database::open(&path).expect("opens");
-            let progress = Progress::new();
-            let reader = Reader {
-                db: &db,
-                progress: &progress,
-            };
-            let spec = Spec {
-                table: "t",
-                columns: ["n"],
-                text: Some("value"),
-                required: 1,
-            };
-            let (mut rows, mut damaged) = (Vec::new(), Vec::<i64>::new());
-            let scanned = reader.scan(&spec, &Plan::between(1, 300), |block| {
-                rows.extend(block.rows().iter().map(|r| r.rowid));
-                damaged.extend(&block.damage);
-                Ok(())
-            });
-            scanned.expect("goes on behind damage");
-            let (mut behind, mut skip) = (from - 1 + FIRST_SKIP, FIRST_SKIP);
-            while behind <= to {
-                skip *= 2;
-                behind += skip - 1;
-            }
-            assert!(
-                rows.into_iter().eq((1..from).chain(behind..=300)),
-                "{earlier:?}"
-            );
-            assert_eq!(damaged, [from], "{earlier:?}");
-        }
-    }
-}
+mod tests;
