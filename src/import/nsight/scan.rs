@@ -169,11 +169,7 @@ impl Reader<'_> {
         };
         let stopped = AtomicBool::new(false);
         let spares = Spares::new();
-        let mut text_room = self
-            .db
-            .bytes
-            .saturating_mul(MOST_TEXT)
-            .max(BLOCK_TEXT as u64);
+        let mut text_room = self.text_room();
         let mut sink = |block: &Block<N>| {
             let left = text_room.checked_sub(block.text_bytes() as u64);
             text_room = left.ok_or(Failure::Texts)?;
@@ -200,6 +196,12 @@ impl Reader<'_> {
         );
         result?;
         self.check()
+    }
+
+    /// Bytes of text that one table can have.
+    pub fn text_room(&self) -> u64 {
+        let most = self.db.bytes.saturating_mul(MOST_TEXT);
+        most.max(BLOCK_TEXT as u64)
     }
 
     fn check(&self) -> Result<(), Failure> {

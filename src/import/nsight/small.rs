@@ -7,7 +7,8 @@ use super::scan::Reader;
 use crate::import::LoadError;
 
 /// Reads a small table of any column types, in order of its row numbers: calls `take` with the row number and the row
-/// (columns from 1 on; those that the file lacks are none). Ends quietly at damage, and says so by returning false.
+/// (columns from 1 on; those that the file lacks are none). Ends quietly at damage and where texts are longer than the
+/// file, and says so by returning false.
 pub(super) fn each_row(
     reader: &Reader<'_>,
     table: &str,
@@ -33,6 +34,7 @@ pub(super) fn each_row(
         let mut statement = conn.prepare(&sql)?;
         let mut rows = statement.query([])?;
         let mut last = None;
+        let mut text_room = reader.text_room();
         let mut count = 0_u32;
         while let Some(row) = rows.next()? {
             let ValueRef::Integer(number) = row.get_ref(0)? else {
@@ -42,6 +44,16 @@ pub(super) fn each_row(
                 return Ok(false);
             }
             last = Some(number);
+            for column in 1..=columns.len() {
+                let bytes = match row.get_ref(column)? {
+                    ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes.len() as u64,
+                    _ => 0,
+                };
+                let Some(left) = text_room.checked_sub(bytes) else {
+                    return Ok(false);
+                };
+                text_room = left;
+            }
             take(number, row)?;
             count = count.wrapping_add(1);
             if count.is_multiple_of(2_048) && reader.progress.is_cancelled() {
