@@ -230,3 +230,42 @@ fn damage_inside_a_tree_costs_the_same_rows_on_any_number_of_threads() {
         assert_eq!(names(&one), names(&several), "{threads} threads");
     }
 }
+
+#[test]
+fn damage_of_small_tables_is_said_too() {
+    let tables = [
+        ("META_DATA_CAPTURE", "name TEXT, value TEXT"),
+        ("TARGET_INFO_SESSION_START_TIME", "utcEpochNs INTEGER"),
+        (
+            "TARGET_INFO_CUDA_DEVICE",
+            "gpuId INTEGER, cudaId INTEGER, pid INTEGER",
+        ),
+        ("PROCESSES", "globalPid INTEGER, pid INTEGER, name TEXT"),
+        (
+            "GPU_METRICS",
+            "timestamp INTEGER, typeId INTEGER, metricId INTEGER, value INTEGER",
+        ),
+        ("DIAGNOSTIC_EVENT", "text TEXT"),
+    ];
+    for (table, columns) in tables {
+        let path = scratch(&format!("damaged_{table}")).join("report.sqlite");
+        let t = Tiny::write(&path, "3.24.0");
+        t.sql(&format!(
+            "DROP TABLE IF EXISTS {table}; CREATE TABLE {table} ({columns}); INSERT INTO {table} DEFAULT VALUES;"
+        ));
+        let number = |sql: &str| -> usize {
+            let number = t.db.query_row(sql, [], |row| row.get::<_, u32>(0));
+            number.expect("a number") as usize
+        };
+        let query = format!("SELECT rootpage FROM sqlite_master WHERE name = '{table}'");
+        let (page, size) = (number(&query), number("PRAGMA page_size"));
+        drop(t);
+        let mut bytes = std::fs::read(&path).expect("readable");
+        bytes[(page - 1) * size..][..16].fill(0xff);
+        std::fs::write(&path, bytes).expect("writable");
+        let loaded = load(&path).expect("opens");
+        assert_eq!(noted(&loaded, "damaged_table"), 1, "{table}");
+        let mut texts = loaded.report.warnings().map(|n| n.text.as_str());
+        assert!(texts.any(|t| t.contains(table)), "{table}");
+    }
+}

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use super::Importer;
 use super::scan::Reader;
 use super::small::{each_row, integer, text};
+use super::tally::Reason;
 use crate::import::{LoadError, NoticeKind};
 use crate::model::{Clock, Counter, CounterId};
 
@@ -31,6 +32,8 @@ pub(super) struct Meta {
     pub session_start: Option<i64>,
     /// `Graph` or `Node`.
     pub graph_mode: Option<String>,
+    /// Small tables whose rows could not all be read.
+    pub damaged: Vec<&'static str>,
 }
 
 impl Meta {
@@ -38,7 +41,7 @@ impl Meta {
     pub fn read(reader: &Reader<'_>) -> Result<Self, LoadError> {
         let mut meta = Self::default();
         for table in ["EXPORT_META_DATA", "META_DATA_EXPORT", "META_DATA_CAPTURE"] {
-            each_row(reader, table, &["name", "value"], |_, row| {
+            let whole = each_row(reader, table, &["name", "value"], |row| {
                 let (Some(name), Some(value)) = (text(row, 1), text(row, 2)) else {
                     return Ok(());
                 };
@@ -51,16 +54,14 @@ impl Meta {
                 }
                 Ok(())
             })?;
+            meta.damaged.extend((!whole).then_some(table));
         }
-        each_row(
-            reader,
-            "TARGET_INFO_SESSION_START_TIME",
-            &["utcEpochNs"],
-            |_, row| {
-                meta.session_start = meta.session_start.or(integer(row, 1));
-                Ok(())
-            },
-        )?;
+        let table = "TARGET_INFO_SESSION_START_TIME";
+        let whole = each_row(reader, table, &["utcEpochNs"], |row| {
+            meta.session_start = meta.session_start.or(integer(row, 1));
+            Ok(())
+        })?;
+        meta.damaged.extend((!whole).then_some(table));
         Ok(meta)
     }
 
@@ -99,37 +100,49 @@ impl Meta {
 }
 
 /// (pid, device number in the process) → physical GPU.
-pub(super) fn physical_gpus(reader: &Reader<'_>) -> Result<FxHashMap<(i64, i64), i64>, LoadError> {
+pub(super) fn physical_gpus(
+    reader: &Reader<'_>,
+    meta: &mut Meta,
+) -> Result<FxHashMap<(i64, i64), i64>, LoadError> {
     let mut map = FxHashMap::default();
-    each_row(
-        reader,
-        "TARGET_INFO_CUDA_DEVICE",
-        &["gpuId", "cudaId", "pid"],
-        |_, row| {
-            if let (Some(gpu), Some(device), Some(pid)) =
-                (integer(row, 1), integer(row, 2), integer(row, 3))
-            {
-                map.insert((pid, device), gpu);
-            }
-            Ok(())
-        },
-    )?;
+    let table = "TARGET_INFO_CUDA_DEVICE";
+    let whole = each_row(reader, table, &["gpuId", "cudaId", "pid"], |row| {
+        if let (Some(gpu), Some(device), Some(pid)) =
+            (integer(row, 1), integer(row, 2), integer(row, 3))
+        {
+            map.insert((pid, device), gpu);
+        }
+        Ok(())
+    })?;
+    meta.damaged.extend((!whole).then_some(table));
     Ok(map)
 }
 
 impl Importer<'_> {
+    /// Reads a small table; says where that ended early.
+    fn each_row(
+        &mut self,
+        table: &'static str,
+        columns: &[&str],
+        mut take: impl FnMut(&mut Self, &rusqlite::Row<'_>) -> rusqlite::Result<()>,
+    ) -> Result<(), LoadError> {
+        let reader = self.reader;
+        if !each_row(&reader, table, columns, |row| take(self, row))? {
+            self.tally.many(Reason::Damaged, table, 1);
+        }
+        Ok(())
+    }
+
     /// Names of what was active, once everything is in.
     pub(super) fn names(&mut self) -> Result<(), LoadError> {
-        let reader = self.reader;
-        each_row(&reader, "PROCESSES", &["globalPid", "name"], |_, row| {
+        self.each_row("PROCESSES", &["globalPid", "name"], |this, row| {
             if let (Some(process), Some(name)) = (integer(row, 1), text(row, 2)) {
-                self.lanes.name_process(process, &name, self.builder);
+                this.lanes.name_process(process, &name, this.builder);
             }
             Ok(())
         })?;
         let mut best: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
-        each_row(
-            &reader,
+        self.each_row(
             "ThreadNames",
             &["nameId", "priority", "globalTid"],
             |_, row| {
@@ -160,29 +173,22 @@ impl Importer<'_> {
     }
 
     fn gpu_names(&mut self) -> Result<(), LoadError> {
-        let reader = self.reader;
         // By number of the GPU, and by CUDA's number for files that do not relate the two.
         let mut by_id: BTreeMap<i64, String> = BTreeMap::new();
         let mut by_cuda: BTreeMap<i64, String> = BTreeMap::new();
         for table in ["TARGET_INFO_CUDA_GPU", "TARGET_INFO_GPU"] {
-            each_row(
-                &reader,
-                table,
-                &["id", "deviceId", "cuDevice", "name"],
-                |_, row| {
-                    if let (Some(id), Some(name)) =
-                        (integer(row, 1).or(integer(row, 2)), text(row, 4))
-                    {
-                        if let Some(cuda) = integer(row, 3) {
-                            by_cuda.insert(cuda, name.clone());
-                        }
-                        by_id.insert(id, name);
+            self.each_row(table, &["id", "deviceId", "cuDevice", "name"], |_, row| {
+                if let (Some(id), Some(name)) = (integer(row, 1).or(integer(row, 2)), text(row, 4))
+                {
+                    if let Some(cuda) = integer(row, 3) {
+                        by_cuda.insert(cuda, name.clone());
                     }
-                    Ok(())
-                },
-            )?;
+                    by_id.insert(id, name);
+                }
+                Ok(())
+            })?;
         }
-        let related = reader.db.has("TARGET_INFO_CUDA_DEVICE");
+        let related = self.reader.db.has("TARGET_INFO_CUDA_DEVICE");
         let devices: Vec<_> = self.lanes.devices().iter().map(|(&i, &d)| (i, d)).collect();
         for (index, device) in devices {
             let name = match (related, by_cuda.get(&index)) {
@@ -199,10 +205,9 @@ impl Importer<'_> {
 
     /// What the recorder itself had to say.
     pub(super) fn diagnostics(&mut self) -> Result<(), LoadError> {
-        let reader = self.reader;
         let mut texts: BTreeMap<String, u64> = BTreeMap::new();
         let mut lost: BTreeMap<String, u64> = BTreeMap::new();
-        each_row(&reader, "DIAGNOSTIC_EVENT", &["text"], |_, row| {
+        self.each_row("DIAGNOSTIC_EVENT", &["text"], |_, row| {
             if let Some(text) = text(row, 1) {
                 let low = text.to_ascii_lowercase();
                 let is_loss = ["lost", "dropped", "discarded", "overflow", "not collected"]
@@ -243,10 +248,8 @@ impl Importer<'_> {
 
     /// Samples of GPU counters become counter tracks.
     pub(super) fn gpu_metrics(&mut self) -> Result<(), LoadError> {
-        let reader = self.reader;
         let mut names: FxHashMap<(i64, i64), String> = FxHashMap::default();
-        each_row(
-            &reader,
+        self.each_row(
             "TARGET_INFO_GPU_METRICS",
             &["typeId", "metricId", "metricName"],
             |_, row| {
@@ -260,11 +263,10 @@ impl Importer<'_> {
         )?;
         let mut counters: FxHashMap<(i64, i64), CounterId> = FxHashMap::default();
         let mut rows = 0;
-        each_row(
-            &reader,
+        self.each_row(
             "GPU_METRICS",
             &["timestamp", "typeId", "metricId", "value"],
-            |_, row| {
+            |this, row| {
                 let (Some(time), Some(kind), Some(metric)) =
                     (integer(row, 1), integer(row, 2), integer(row, 3))
                 else {
@@ -282,15 +284,15 @@ impl Importer<'_> {
                 rows += 1;
                 let id = *counters.entry((kind, metric)).or_insert_with(|| {
                     let series = names.get(&(kind, metric)).cloned();
-                    self.builder.add_counter(Counter {
-                        source: self.source,
+                    this.builder.add_counter(Counter {
+                        source: this.source,
                         // The low byte of the type is the GPU.
                         name: format!("GPU metrics, GPU {}", kind & 0xFF),
                         series: series.unwrap_or_else(|| format!("metric {metric}")),
                         ..Counter::default()
                     })
                 });
-                let counter = self.builder.counter_mut(id);
+                let counter = this.builder.counter_mut(id);
                 counter.times.push(time);
                 counter.values.push(value);
                 Ok(())

@@ -149,11 +149,15 @@ struct Importer<'a> {
 impl<'a> Importer<'a> {
     fn new(
         reader: Reader<'a>,
-        meta: Meta,
+        mut meta: Meta,
         builder: &'a mut TraceBuilder,
         report: &'a mut ImportReport,
     ) -> Result<Self, LoadError> {
-        let physical = info::physical_gpus(&reader)?;
+        let physical = info::physical_gpus(&reader, &mut meta)?;
+        let mut tally = Tally::default();
+        for table in std::mem::take(&mut meta.damaged) {
+            tally.many(Reason::Damaged, table, 1);
+        }
         let tables: Vec<String> = rows::TABLES.iter().map(|&t| t.to_owned()).collect();
         let source = builder.add_source(Source {
             path: reader.db.path.clone(),
@@ -180,7 +184,7 @@ impl<'a> Importer<'a> {
             strings: Strings::default(),
             lanes: Lanes::new(source, physical),
             calls: Calls::default(),
-            tally: Tally::default(),
+            tally,
             expected: plans
                 .values()
                 .map(Plan::rows_at_most)

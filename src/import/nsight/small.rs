@@ -6,14 +6,14 @@ use super::open::quoted;
 use super::scan::Reader;
 use crate::import::LoadError;
 
-/// Reads a small table of any column types, in order of its row numbers: calls `take` with the row number and the row
+/// Reads a small table of any column types, in order of its row numbers: calls `take` with each row
 /// (columns from 1 on; those that the file lacks are none). Ends quietly at damage and where texts are longer than the
 /// file, and says so by returning false.
 pub(super) fn each_row(
     reader: &Reader<'_>,
     table: &str,
     columns: &[&str],
-    mut take: impl FnMut(i64, &rusqlite::Row<'_>) -> rusqlite::Result<()>,
+    mut take: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<()>,
 ) -> Result<bool, LoadError> {
     let db = reader.db;
     let (true, Some(rowid)) = (db.has(table), db.rowid_name(table)) else {
@@ -54,7 +54,7 @@ pub(super) fn each_row(
                 };
                 text_room = left;
             }
-            take(number, row)?;
+            take(row)?;
             count = count.wrapping_add(1);
             if count.is_multiple_of(2_048) && reader.progress.is_cancelled() {
                 break;

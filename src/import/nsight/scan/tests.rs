@@ -261,7 +261,7 @@ fn texts_that_share_pages_end_the_table_before_they_fill_the_memory() {
     let room = bytes.len()..=4 * bytes.len();
     assert!(room.contains(&read), "{read} of 270 million");
     let mut read = 0;
-    let whole = each_row(&reader, "t", &["n", "value"], |_, row| {
+    let whole = each_row(&reader, "t", &["n", "value"], |row| {
         read += row.get_ref(2)?.as_bytes()?.len();
         Ok(())
     });
