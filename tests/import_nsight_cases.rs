@@ -515,7 +515,8 @@ fn gpu_counters_become_tracks() {
         t.sql("CREATE TABLE GPU_METRICS (timestamp INTEGER, typeId INTEGER, metricId INTEGER, value INTEGER);
                CREATE TABLE TARGET_INFO_GPU_METRICS (typeId INTEGER, metricId INTEGER, metricName TEXT);
                INSERT INTO TARGET_INFO_GPU_METRICS VALUES (256, 1, 'SMs Active');
-               INSERT INTO GPU_METRICS VALUES (1000, 256, 1, 40), (2000, 256, 1, 90), (1500, 256, 2, 7);");
+               INSERT INTO GPU_METRICS VALUES (1000, 256, 1, 40), (2000, 256, 1, 90), (1500, 256, 2, 7),
+                 (NULL, 256, 1, 3), (3000, 256, 1, 'x'), (3000, 256, 1, NULL);");
     });
     let counters = loaded.trace.counters();
     assert_eq!(
@@ -524,6 +525,7 @@ fn gpu_counters_become_tracks() {
     );
     assert_eq!(counters[0].values, [40.0, 90.0]);
     assert_eq!(counters[1].series, "metric 2");
+    assert_eq!(noted(&loaded, "bad_value"), 2);
 }
 
 #[test]

@@ -270,6 +270,7 @@ impl Importer<'_> {
                 let (Some(time), Some(kind), Some(metric)) =
                     (integer(row, 1), integer(row, 2), integer(row, 3))
                 else {
+                    this.tally.many(Reason::BadValue, "GPU_METRICS", 1);
                     return Ok(());
                 };
                 #[expect(
@@ -279,7 +280,11 @@ impl Importer<'_> {
                 let value = match row.get_ref(4)? {
                     ValueRef::Integer(n) => n as f64,
                     ValueRef::Real(x) => x,
-                    _ => return Ok(()),
+                    ValueRef::Null => return Ok(()),
+                    ValueRef::Text(_) | ValueRef::Blob(_) => {
+                        this.tally.many(Reason::BadValue, "GPU_METRICS", 1);
+                        return Ok(());
+                    }
                 };
                 rows += 1;
                 let id = *counters.entry((kind, metric)).or_insert_with(|| {
