@@ -251,3 +251,25 @@ fn rule_files_that_cannot_be_used_leave_a_check_open() {
         assert_has(&err, &["The rule file cannot be read", why, rules]);
     }
 }
+
+#[test]
+fn a_picture_says_which_instants_it_cannot_show() {
+    if cfg!(not(feature = "png")) {
+        return;
+    }
+    let dir = scratch("cli_instants");
+    let late = r#"{"ph":"i","name":"saved","pid":1,"tid":1,"ts":900000,"s":"t"}"#;
+    let text = format!(r#"{{"traceEvents":[{},{late}]}}"#, events(1));
+    let file = write(&dir, "late.json", text.as_bytes());
+    let picture = dir.join("late.png");
+    let png = |more: &[&str]| {
+        let args = ["png", file.as_str(), "-o", picture.to_str().unwrap()];
+        result(&[&args, more].concat())
+    };
+    let said = "1 instant before the first or after the last span not shown";
+    let (code, _, err) = png(&[]);
+    assert_eq!(code, 0);
+    assert_has(&err, &[said]);
+    let (_, _, err) = png(&["--range", "0ms..20ms"]);
+    assert!(!err.contains(said), "who asks for a part knows: {err}");
+}

@@ -123,8 +123,7 @@ fn copies_of_a_recording_count_once() {
     assert_eq!(copies.count, 2);
     assert_eq!(
         copies.text,
-        "The same recording under other names: b.json, c.json.gz hold what another file holds, byte for byte, and were \
-         left out (b.json is a.json)."
+        "The same recording under another name was read once: byte for byte, b.json is a.json. Left out: b.json, c.json.gz."
     );
     let two = [dir.join("c.json.gz"), dir.join("a.json")];
     let loaded = load(&two, &[]);

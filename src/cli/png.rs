@@ -9,9 +9,10 @@ use super::analyse;
 use super::args::{Lanes, Png, Scope, Theme};
 use super::table::printable;
 use super::{CliError, load};
+use crate::analysis::counted;
 use crate::export::overwritten;
 use crate::export::png::{self, PngError, PngOptions};
-use crate::view::{Lod, RowState, RowTree, Rows};
+use crate::view::{Lod, RowState, RowTree, Rows, instants_out_of_view};
 
 /// Runs the command. Says on stderr what was written; stdout stays empty, or is the picture (`-o -`).
 pub fn run(args: &Png, out: &mut dyn Write) -> Result<u8, CliError> {
@@ -41,6 +42,11 @@ pub fn run(args: &Png, out: &mut dyn Write) -> Result<u8, CliError> {
         )?;
     }
     let lod = Arc::new(Lod::build(trace, &a.analysis));
+    let hidden = if a.chosen {
+        0
+    } else {
+        instants_out_of_view(trace, &lod)
+    };
     let tree = Arc::new(RowTree::new(trace, &a.analysis, lod));
     let rows = Rows::new(tree, &RowState::default());
     let options = PngOptions {
@@ -70,7 +76,11 @@ pub fn run(args: &Png, out: &mut dyn Write) -> Result<u8, CliError> {
         })?;
     }
     let size = picture.layout;
-    let fits = size.notice().map_or(String::new(), |n| format!("; {n}"));
+    let mut fits = size.notice().map_or(String::new(), |n| format!("; {n}"));
+    if hidden > 0 {
+        let instants = counted(hidden, "instant");
+        fits += &format!("; {instants} before the first or after the last span not shown");
+    }
     let path = if to_stdout {
         "Picture".to_owned()
     } else {

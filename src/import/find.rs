@@ -90,11 +90,10 @@ impl Looked {
             report.note_many(NoticeKind::Info, "copies", None, count, &[], || {
                 let names: Vec<String> = self.copies.iter().map(|c| file_name(&c.path)).collect();
                 format!(
-                    "The same recording under other names: {} hold what another file holds, byte for byte, and were \
-                     left out ({} is {}).",
-                    some_names(&names, count),
+                    "The same recording under another name was read once: byte for byte, {} is {}. Left out: {}.",
                     file_name(&first.path),
                     file_name(&first.of),
+                    some_names(&names, count),
                 )
             });
         }

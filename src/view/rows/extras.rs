@@ -3,20 +3,23 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
+
 use super::MAX_OPEN_COUNTERS;
 use super::tree::{Node, NodeId, NodeKind, RowTree};
-use crate::model::{Counter, DeviceId, Trace};
+use crate::model::{Counter, DeviceId, ProcessId, SourceId, Trace};
 use crate::time::TimeRange;
 use crate::view::lod::{InstantRow, Lod};
 use crate::view::viewport::GUTTER;
 
 /// Adds counters and those instants whose lane does not show.
 pub(super) fn add(trace: &Trace, tree: &mut RowTree) {
+    let homes = Homes::of(trace, tree);
     let mut groups: BTreeMap<Option<NodeId>, Vec<u32>> = BTreeMap::new();
     for (i, counter) in (0_u32..).zip(trace.counters()) {
         if !counter.times.is_empty() {
             groups
-                .entry(home(trace, tree, counter))
+                .entry(homes.of_counter(trace, counter))
                 .or_default()
                 .push(i);
         }
@@ -51,7 +54,7 @@ pub(super) fn add(trace: &Trace, tree: &mut RowTree) {
         }
         let (key, title, parent) = match row.lane.map(|l| trace.lane(l)) {
             Some(lane) => {
-                let parent = lane.process.and_then(|p| process(tree, p));
+                let parent = lane.process.and_then(|p| homes.process(p));
                 (lane.key.clone(), lane.name.clone(), parent)
             }
             None => ("trace".to_owned(), "Instants".to_owned(), None),
@@ -108,32 +111,60 @@ fn node(key: String, kind: NodeKind) -> Node {
     }
 }
 
-/// The group that a counter belongs to: its GPU, its process, its rank.
-fn home(trace: &Trace, tree: &RowTree, counter: &Counter) -> Option<NodeId> {
-    let with = |kind: NodeKind| tree.ids().find(|&id| tree.node(id).kind == kind);
-    if let Some(device) = device(trace, counter) {
-        return with(NodeKind::Gpu(device));
+/// The groups that lanes of this module may belong to.
+struct Homes {
+    nodes: FxHashMap<NodeKind, NodeId>,
+    /// By source and index of the device.
+    devices: FxHashMap<(SourceId, i64), DeviceId>,
+}
+
+impl Homes {
+    fn of(trace: &Trace, tree: &RowTree) -> Self {
+        let mut homes = Self {
+            nodes: FxHashMap::default(),
+            devices: FxHashMap::default(),
+        };
+        for id in tree.ids() {
+            let kind = tree.node(id).kind;
+            if kind.is_group() {
+                homes.nodes.entry(kind).or_insert(id);
+            }
+        }
+        for (device, i) in trace.devices().iter().zip(0_u32..) {
+            let key = (device.source, device.index);
+            homes.devices.entry(key).or_insert(DeviceId(i));
+        }
+        homes
     }
-    let found = counter.process.and_then(|p| process(tree, p));
-    found.or_else(|| {
-        let own = counter.process.map(|p| trace.process(p).rank);
-        let rank = own.or(trace.source(counter.source).rank)?;
-        with(NodeKind::Rank(rank))
-    })
-}
 
-fn process(tree: &RowTree, process: crate::model::ProcessId) -> Option<NodeId> {
-    let own = [NodeKind::Process(process), NodeKind::Worker(process)];
-    tree.ids().find(|&id| own.contains(&tree.node(id).kind))
-}
+    fn node(&self, kind: NodeKind) -> Option<NodeId> {
+        self.nodes.get(&kind).copied()
+    }
 
-/// Counters of a GPU say so in the name of their track: "GPU metrics, GPU 0".
-fn device(trace: &Trace, counter: &Counter) -> Option<DeviceId> {
-    let (_, index) = counter.name.rsplit_once(DEVICE)?;
-    let index: i64 = index.parse().ok()?;
-    let devices = trace.devices().iter().zip(0_u32..);
-    let mut of_source = devices.filter(|(d, _)| d.source == counter.source && d.index == index);
-    of_source.next().map(|(_, i)| DeviceId(i))
+    fn process(&self, process: ProcessId) -> Option<NodeId> {
+        let as_worker = || self.node(NodeKind::Worker(process));
+        self.node(NodeKind::Process(process)).or_else(as_worker)
+    }
+
+    /// Its GPU, its process, its rank.
+    fn of_counter(&self, trace: &Trace, counter: &Counter) -> Option<NodeId> {
+        if let Some(device) = self.device(counter) {
+            return self.node(NodeKind::Gpu(device));
+        }
+        let found = counter.process.and_then(|p| self.process(p));
+        found.or_else(|| {
+            let own = counter.process.map(|p| trace.process(p).rank);
+            let rank = own.or(trace.source(counter.source).rank)?;
+            self.node(NodeKind::Rank(rank))
+        })
+    }
+
+    /// Counters of a GPU say so in the name of their track: "GPU metrics, GPU 0".
+    fn device(&self, counter: &Counter) -> Option<DeviceId> {
+        let (_, index) = counter.name.rsplit_once(DEVICE)?;
+        let index: i64 = index.parse().ok()?;
+        self.devices.get(&(counter.source, index)).copied()
+    }
 }
 
 /// What stands before the number of a GPU.

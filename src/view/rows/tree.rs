@@ -33,7 +33,7 @@ pub struct Node {
 }
 
 /// What a node is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NodeKind {
     /// All of a rank, where there are several.
     Rank(u32),
