@@ -6,12 +6,13 @@ mod look;
 mod timeline;
 
 use look::{Look, by_row};
-use stallscope::analysis::LayerClass;
+use stallscope::analysis::{LayerClass, Union};
 use stallscope::model::{LaneKind, Role, SpanId};
 use stallscope::time::TimeRange;
 use stallscope::view::{
-    DrawList, Font, Highlights, Item, LegendEntry, Links, MarkKind, Point, READABLE, Rect, Rgba,
-    SectionKind, Swatch, Theme, contrast, label, legend, legend_height, legend_of,
+    DrawList, Font, Highlights, Item, LegendEntry, Links, Mark, MarkKind, Point, READABLE, Rect,
+    Rgba, RowState, Rows, SectionKind, Swatch, Theme, contrast, label, legend, legend_height,
+    legend_of,
 };
 use timeline::{MS, Maker, STEP, Scene, training_loop};
 
@@ -260,6 +261,38 @@ fn search_hits_keep_their_look_and_the_rest_fades() {
     };
     assert!(alphas(&plain).iter().all(|a| *a == 255));
     assert!(alphas(&list).iter().all(|a| *a == 51));
+}
+
+/// They once faded with everything else in a group, as if nothing in it had been found.
+#[test]
+fn search_hits_show_in_collapsed_groups() {
+    let mut scene = training_loop(30);
+    let tree = scene.rows.tree().clone();
+    let spans = scene.trace.spans();
+    let named = |name: &str| -> Vec<SpanId> {
+        let ids = spans.ids().filter(|&id| scene.trace.span_name(id) == name);
+        ids.collect()
+    };
+    for hits in [named("read"), named("read")[7..8].to_vec()] {
+        let groups = tree.groups().map(|(node, leaves)| (node.0, leaves));
+        let index = Highlights::new(&scene.trace, &scene.analysis, tree.lod(), hits.clone())
+            .with_groups(&scene.trace, &scene.analysis, groups);
+        let mut state = RowState::default();
+        for id in tree.ids() {
+            state.set_collapsed(&tree, id, true);
+        }
+        scene.rows = Rows::new(tree.clone(), &state);
+        let mut look = Look::new(&scene, 900.0);
+        look.hits = Some(&index);
+        let list = look.draw(&scene);
+        let marks = by_row(&list, MarkKind::Hit);
+        let union = Union::new(hits.iter().map(|&id| spans.range(id)).collect());
+        let busy: i64 = marks.values().flatten().map(|m| m.busy).sum();
+        assert_eq!(busy, union.measure(), "one group holds all workers");
+        assert_eq!(marks.len(), 1);
+        let wide = |m: &Mark| m.rect.width() >= 2.0 - 1e-3;
+        assert!(marks.values().flatten().all(wide));
+    }
 }
 
 #[test]

@@ -365,9 +365,9 @@ impl AppState {
     fn search_for(&mut self, ctx: &Context, text: String) {
         if let Some(doc) = &mut self.doc {
             let wake = ctx.clone();
-            let lod = std::sync::Arc::clone(doc.tree.lod());
-            doc.search
-                .start(text, &doc.analysis, &lod, move || wake.request_repaint());
+            doc.search.start(text, &doc.analysis, &doc.tree, move || {
+                wake.request_repaint()
+            });
         }
     }
 

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use crate::analysis::Analysis;
 use crate::model::SpanId;
 use crate::time::parse_ns;
-use crate::view::{Highlights, Lod};
+use crate::view::{Highlights, RowTree};
 
 /// Spans looked at between two looks at the newest query.
 const CHUNK: usize = 1 << 16;
@@ -169,7 +169,7 @@ impl Search {
         &mut self,
         text: String,
         analysis: &Arc<Analysis>,
-        lod: &Arc<Lod>,
+        tree: &Arc<RowTree>,
         wake: impl Fn() + Send + 'static,
     ) {
         let query = Query::parse(&text);
@@ -189,12 +189,15 @@ impl Search {
         }
         let (send, receive) = sync_channel(1);
         let (newest, number) = (Arc::clone(&self.newest), self.started);
-        let (analysis, lod) = (Arc::clone(analysis), Arc::clone(lod));
+        let (analysis, tree) = (Arc::clone(analysis), Arc::clone(tree));
         let thread = std::thread::Builder::new().name("stallscope-search".to_owned());
         let spawned = thread.spawn(move || {
             let stale = || newest.load(Ordering::Relaxed) != number;
             if let Some(hits) = query.find(&analysis, stale) {
-                let by_id = Highlights::new(analysis.trace(), &analysis, &lod, hits.clone());
+                let trace = analysis.trace();
+                let groups = tree.groups().map(|(node, leaves)| (node.0, leaves));
+                let by_id = Highlights::new(trace, &analysis, tree.lod(), hits.clone())
+                    .with_groups(trace, &analysis, groups);
                 // Nobody listens when another search began meanwhile.
                 let _ = send.send((number, hits, by_id));
                 wake();

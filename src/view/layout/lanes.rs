@@ -7,7 +7,6 @@ use crate::analysis::LayerClass;
 use crate::model::{LaneKind, SpanId};
 use crate::view::draw::{Item, Mark, MarkKind, SectionKind, Target};
 use crate::view::geom::Rect;
-use crate::view::lod::HighlightRow;
 use crate::view::rows::{Busy, NodeKind, Row, RowKind};
 use crate::view::theme::Swatch;
 
@@ -167,7 +166,15 @@ fn summary(ctx: &mut Ctx<'_>, row: &Row, place: Place, out: &mut Layers) {
         }
     }
     waits::summary(ctx, group, place, out);
-    // Rule L6: the selected span shows where its lane does not.
+    // Rule L6: hits and the selected span show where their lanes do not.
+    if let Some(row) = ctx.input.hits.and_then(|h| h.group(row.node.0)) {
+        let (trace, layers) = (ctx.input.trace, ctx.input.analysis.layers());
+        let mut runs = Runs::priority(ctx.input.viewport);
+        row.walk(trace, layers, ctx.window, ctx.merge_ns, &mut |p| {
+            runs.push(p)
+        });
+        hits(ctx, runs, |i| row.id(i), place, out);
+    }
     if let Some(span) = ctx.input.selected
         && let Some(at) = tree.lod().place(ctx.input.trace, span)
         && tree.holds(row.node, at.0)
@@ -375,7 +382,12 @@ const FADE: f32 = 24.0;
 fn chosen(ctx: &mut Ctx<'_>, at: (u32, u16), place: Place, out: &mut Layers) {
     let input = ctx.input;
     if let Some(row) = input.hits.and_then(|h| h.row(at.0, at.1)) {
-        hits(ctx, row, place, out);
+        let layers = input.analysis.layers();
+        let mut runs = Runs::priority(input.viewport);
+        row.walk(input.trace, layers, ctx.window, ctx.merge_ns, &mut |p| {
+            runs.push(p);
+        });
+        hits(ctx, runs, |i| row.id(i), place, out);
     }
     if let Some(links) = input.links {
         highlight(ctx, at, place, &links.ops, MarkKind::Linked, out);
@@ -386,15 +398,9 @@ fn chosen(ctx: &mut Ctx<'_>, at: (u32, u16), place: Place, out: &mut Layers) {
 }
 
 /// The search hits of a row.
-fn hits(ctx: &mut Ctx<'_>, row: &HighlightRow, place: Place, out: &mut Layers) {
-    let input = ctx.input;
-    let mut runs = Runs::priority(input.viewport);
-    let layers = input.analysis.layers();
-    row.walk(input.trace, layers, ctx.window, ctx.merge_ns, &mut |p| {
-        runs.push(p);
-    });
+fn hits(ctx: &mut Ctx<'_>, runs: Runs, id: impl Fn(u32) -> SpanId, place: Place, out: &mut Layers) {
     for run in runs.finish() {
-        let mut mark = mark(ctx, &run, place, |i| row.id(i));
+        let mut mark = mark(ctx, &run, place, &id);
         mark.kind = MarkKind::Hit;
         mark.rect.y0 = place.bar.y0;
         draw_chosen(ctx, &mark, out);
@@ -491,7 +497,9 @@ fn draw_chosen(ctx: &Ctx<'_>, mark: &Mark, out: &mut Layers) {
             width: ctx.pixel(),
         });
     }
-    if mark.rect.width() >= crate::view::label::MIN_LABEL_WIDTH && mark.count == 1 {
+    let roomy = mark.rect.width() >= crate::view::label::MIN_LABEL_WIDTH
+        && mark.rect.height() >= LABEL_HEIGHT;
+    if roomy && mark.count == 1 {
         out.labels.push(labels::Candidate {
             rect: mark.rect,
             span: mark.first,
@@ -501,6 +509,9 @@ fn draw_chosen(ctx: &Ctx<'_>, mark: &Mark, out: &mut Layers) {
         });
     }
 }
+
+/// From this height a label fits into a span, points: the strip of a collapsed group is lower.
+const LABEL_HEIGHT: f32 = 10.0;
 
 /// Remembers where something can be hit.
 pub(super) fn target(ctx: &mut Ctx<'_>, rect: Rect, clip: Rect, target: Target) {

@@ -86,15 +86,33 @@ impl GroupRow {
                 next.push(start(row, after));
             }
         }
-        ids.shrink_to_fit();
         check(on)?;
-        let items = Added {
+        Ok(Self::adding(trace, layers, ids))
+    }
+
+    /// The time that any of these spans covers, given in any order.
+    #[must_use]
+    pub(super) fn covered(trace: &Trace, layers: &Layers, mut ids: Vec<SpanId>) -> Self {
+        let spans = trace.spans();
+        ids.sort_unstable_by_key(|&id| (spans.start(id), id));
+        let mut reach = i64::MIN;
+        ids.retain(|&id| {
+            let adds = spans.end(id) > reach;
+            reach = reach.max(spans.end(id));
+            adds
+        });
+        Self::adding(trace, layers, ids)
+    }
+
+    /// Of spans that each add something, by start.
+    fn adding(trace: &Trace, layers: &Layers, mut ids: Vec<SpanId>) -> Self {
+        ids.shrink_to_fit();
+        let tree = Tree::new(&Added {
             ids: &ids,
-            spans,
+            spans: trace.spans(),
             layers,
-        };
-        let tree = Tree::new(&items);
-        Ok(Self { ids, tree })
+        });
+        Self { ids, tree }
     }
 
     /// The `i`-th span that adds to the busy time.

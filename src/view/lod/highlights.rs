@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::leaf::SpanList;
 use super::tree::{Piece, Tree};
-use super::{Lod, SubRow};
+use super::{GroupRow, Lod, SubRow};
 use crate::analysis::{Analysis, Layers};
 use crate::model::{SpanId, Trace};
 use crate::time::TimeRange;
@@ -15,6 +15,8 @@ use crate::time::TimeRange;
 pub struct Highlights {
     ids: Vec<SpanId>,
     rows: BTreeMap<(u32, u16), HighlightRow>,
+    /// By node of the row tree: those of all lanes in a group.
+    groups: BTreeMap<u32, GroupRow>,
 }
 
 /// Those of one row.
@@ -47,7 +49,31 @@ impl Highlights {
                 }
             }
         }
-        Self { ids, rows }
+        Self {
+            ids,
+            rows,
+            groups: BTreeMap::new(),
+        }
+    }
+
+    /// Indexes them for the rows of collapsed groups, too: (node, leaves in it).
+    #[must_use]
+    pub fn with_groups(
+        mut self,
+        trace: &Trace,
+        analysis: &Analysis,
+        groups: impl Iterator<Item = (u32, Vec<u32>)>,
+    ) -> Self {
+        for (node, leaves) in groups {
+            let rows = |leaf: u32| self.rows.range((leaf, 0)..=(leaf, u16::MAX));
+            let rows = leaves.into_iter().flat_map(rows);
+            let ids: Vec<SpanId> = rows.flat_map(|(_, row)| row.ids.iter().copied()).collect();
+            if !ids.is_empty() {
+                let row = GroupRow::covered(trace, analysis.layers(), ids);
+                self.groups.insert(node, row);
+            }
+        }
+        self
     }
 
     /// All spans, ascending.
@@ -66,6 +92,12 @@ impl Highlights {
     #[must_use]
     pub fn row(&self, leaf: u32, sub: u16) -> Option<&HighlightRow> {
         self.rows.get(&(leaf, sub))
+    }
+
+    /// Those of a group, by its node.
+    #[must_use]
+    pub fn group(&self, node: u32) -> Option<&GroupRow> {
+        self.groups.get(&node)
     }
 
     /// Those of all rows.

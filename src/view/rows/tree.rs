@@ -266,6 +266,12 @@ impl RowTree {
         out
     }
 
+    /// All groups, with the leaves in them.
+    pub fn groups(&self) -> impl Iterator<Item = (NodeId, Vec<u32>)> {
+        let groups = self.ids().filter(|&id| self.node(id).kind.is_group());
+        groups.map(|id| (id, self.leaves_below(id)))
+    }
+
     /// The path of titles from the outermost group to a node, for screen readers and the status bar.
     #[must_use]
     pub fn path(&self, node: NodeId) -> Vec<&str> {
