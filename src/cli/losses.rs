@@ -11,8 +11,8 @@ use crate::model::Trace;
 
 /// Notices of files that gave nothing at all.
 const REFUSED: [&str; 2] = ["file_refused", "nothing_readable"];
-/// Notices of things that were skipped and of which no figure is made.
-const HARMLESS: [&str; 2] = ["text_after_end", "bad_counter_value"];
+/// Notices of things that were skipped or lost and of which no figure is made.
+const HARMLESS: [&str; 3] = ["text_after_end", "bad_counter_value", "damaged_not_drawn"];
 
 /// Whether the timeline holds all of the input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,8 +44,7 @@ pub fn look(paths: &[PathBuf], trace: &Trace, report: &ImportReport) -> Losses {
 
 fn is_loss(paths: &[PathBuf], trace: &Trace, notice: &Notice) -> bool {
     let kind = match notice.kind {
-        NoticeKind::Damaged => true,
-        NoticeKind::Skipped => !HARMLESS.contains(&notice.code),
+        NoticeKind::Damaged | NoticeKind::Skipped => !HARMLESS.contains(&notice.code),
         // The recorder itself says that it lost some.
         _ => notice.code == "lost_events",
     };
@@ -120,6 +119,7 @@ mod tests {
             (Repaired, "bad_utf8"),
             (Info, "other_files"),
             (Skipped, "text_after_end"),
+            (Damaged, "damaged_not_drawn"),
         ] {
             assert_eq!(found(notice(kind, code, None)), (false, false), "{code}");
         }

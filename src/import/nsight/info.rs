@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::Importer;
 use super::scan::Reader;
-use super::small::{each_row, integer, text};
+use super::small::{Small, Trouble, each_row, integer, is_junk, text};
 use super::tally::Reason;
 use crate::import::{LoadError, NoticeKind};
 use crate::model::{Clock, Counter, CounterId};
@@ -19,6 +19,88 @@ const UNIX_FROM: i64 = 1_000_000_000_000_000_000;
 /// Diagnostics that are shown in full.
 const SHOWN_DIAGNOSTICS: usize = 3;
 
+/// Versions and options of the export, by the names of both generations, and of the recording.
+const META: [Small; 3] = [
+    meta("EXPORT_META_DATA", WITHOUT_EXPORT),
+    meta("META_DATA_EXPORT", WITHOUT_EXPORT),
+    meta(
+        "META_DATA_CAPTURE",
+        "how CUDA graphs were traced is not known",
+    ),
+];
+
+const WITHOUT_EXPORT: &str = "the versions are not known, nor whether the export shifted all times, so that they are related to no other clock";
+
+const fn meta(table: &'static str, without: &'static str) -> Small {
+    Small {
+        table,
+        columns: &["name", "value"],
+        required: 2,
+        without,
+    }
+}
+
+const SESSION_START: Small = Small {
+    table: "TARGET_INFO_SESSION_START_TIME",
+    columns: &["utcEpochNs"],
+    required: 1,
+    without: "when the recording began is not known, so that its times are related to no other clock",
+};
+
+const CUDA_DEVICES: Small = Small {
+    table: "TARGET_INFO_CUDA_DEVICE",
+    columns: &["gpuId", "cudaId", "pid"],
+    required: 3,
+    without: "which GPU a process means by a device number is not known, so that work on different GPUs may be shown and counted as that of one",
+};
+
+const PROCESSES: Small = Small {
+    table: "PROCESSES",
+    columns: &["globalPid", "name"],
+    required: 2,
+    without: "names of processes are missing",
+};
+
+const THREAD_NAMES: Small = Small {
+    table: "ThreadNames",
+    columns: &["nameId", "globalTid", "priority"],
+    required: 2,
+    without: "names of threads are missing, by which loader workers and the autograd thread are recognised",
+};
+
+/// GPUs, by both names of the table. Their numbers are in one of several columns.
+const GPUS: [Small; 2] = [gpus("TARGET_INFO_CUDA_GPU"), gpus("TARGET_INFO_GPU")];
+
+const fn gpus(table: &'static str) -> Small {
+    Small {
+        table,
+        columns: &["name", "id", "deviceId", "cuDevice"],
+        required: 1,
+        without: "names of GPUs are missing",
+    }
+}
+
+const DIAGNOSTICS: Small = Small {
+    table: "DIAGNOSTIC_EVENT",
+    columns: &["text"],
+    required: 1,
+    without: "whether the recorder lost events is not known",
+};
+
+const METRIC_NAMES: Small = Small {
+    table: "TARGET_INFO_GPU_METRICS",
+    columns: &["typeId", "metricId", "metricName"],
+    required: 3,
+    without: "names of GPU counters are missing",
+};
+
+const METRICS: Small = Small {
+    table: "GPU_METRICS",
+    columns: &["timestamp", "typeId", "metricId", "value"],
+    required: 4,
+    without: "samples of GPU counters are missing",
+};
+
 /// What the version tables say.
 #[derive(Default)]
 pub(super) struct Meta {
@@ -26,42 +108,53 @@ pub(super) struct Meta {
     pub product: Option<String>,
     /// `3.24.0`.
     pub schema: Option<String>,
-    /// ns that the exporter added to every time.
-    pub shift: i64,
+    /// ns that the exporter added to every time; none where that is not known.
+    pub shift: Option<i64>,
     /// Unix time of the session's start, ns.
     pub session_start: Option<i64>,
     /// `Graph` or `Node`.
     pub graph_mode: Option<String>,
-    /// Small tables whose rows could not all be read.
-    pub damaged: Vec<&'static str>,
 }
 
 impl Meta {
     /// Reads the tables of either generation.
     pub fn read(reader: &Reader<'_>) -> Result<Self, LoadError> {
         let mut meta = Self::default();
-        for table in ["EXPORT_META_DATA", "META_DATA_EXPORT", "META_DATA_CAPTURE"] {
-            let whole = each_row(reader, table, &["name", "value"], |row| {
+        let mut bad_shift = false;
+        for table in &META {
+            each_row(reader, table, |_, row| {
                 let (Some(name), Some(value)) = (text(row, 1), text(row, 2)) else {
                     return Ok(());
                 };
                 match name.as_str() {
                     "EXPORT_PRODUCT_VERSION" => meta.product = Some(value),
                     "EXPORT_SCHEMA_VERSION" => meta.schema = Some(value),
-                    "EXPORT_PARAM_TIME_SHIFT" => meta.shift = value.trim().parse().unwrap_or(0),
+                    "EXPORT_PARAM_TIME_SHIFT" => match value.trim().parse() {
+                        Ok(shift) => meta.shift = Some(shift),
+                        Err(_not_a_number) => {
+                            let why = format!("EXPORT_PARAM_TIME_SHIFT is {value:.40}");
+                            reader.unread.add(Trouble::BadValue, table, why);
+                            bad_shift = true;
+                        }
+                    },
                     "CUDA_GRAPH_TRACE_OPTIONS:MODE" => meta.graph_mode = Some(value),
                     _ => {}
                 }
                 Ok(())
             })?;
-            meta.damaged.extend((!whole).then_some(table));
         }
-        let table = "TARGET_INFO_SESSION_START_TIME";
-        let whole = each_row(reader, table, &["utcEpochNs"], |row| {
+        let lost = META[..2].iter().any(|t| reader.unread.has(t.table));
+        if !lost && !bad_shift {
+            meta.shift.get_or_insert(0);
+        }
+        each_row(reader, &SESSION_START, |_, row| {
             meta.session_start = meta.session_start.or(integer(row, 1));
+            if is_junk(row, 1) {
+                let why = "utcEpochNs is no whole number".to_owned();
+                reader.unread.add(Trouble::BadValue, &SESSION_START, why);
+            }
             Ok(())
         })?;
-        meta.damaged.extend((!whole).then_some(table));
         Ok(meta)
     }
 
@@ -90,9 +183,9 @@ impl Meta {
         if first.is_some_and(|t| t >= UNIX_FROM) {
             return Clock::Unix { zero: 0 };
         }
-        match self.session_start {
-            Some(start) if start > 0 => Clock::Unix {
-                zero: start.saturating_sub(self.shift),
+        match (self.session_start, self.shift) {
+            (Some(start), Some(shift)) if start > 0 => Clock::Unix {
+                zero: start.saturating_sub(shift),
             },
             _ => Clock::Unknown,
         }
@@ -100,62 +193,43 @@ impl Meta {
 }
 
 /// (pid, device number in the process) → physical GPU.
-pub(super) fn physical_gpus(
-    reader: &Reader<'_>,
-    meta: &mut Meta,
-) -> Result<FxHashMap<(i64, i64), i64>, LoadError> {
+pub(super) fn physical_gpus(reader: &Reader<'_>) -> Result<FxHashMap<(i64, i64), i64>, LoadError> {
     let mut map = FxHashMap::default();
-    let table = "TARGET_INFO_CUDA_DEVICE";
-    let whole = each_row(reader, table, &["gpuId", "cudaId", "pid"], |row| {
+    each_row(reader, &CUDA_DEVICES, |number, row| {
         if let (Some(gpu), Some(device), Some(pid)) =
             (integer(row, 1), integer(row, 2), integer(row, 3))
         {
             map.insert((pid, device), gpu);
+        } else if (1..=3).any(|column| is_junk(row, column)) {
+            let why = format!("row {number} holds something else than numbers");
+            reader.unread.add(Trouble::BadValue, &CUDA_DEVICES, why);
         }
         Ok(())
     })?;
-    meta.damaged.extend((!whole).then_some(table));
     Ok(map)
 }
 
 impl Importer<'_> {
-    /// Reads a small table; says where that ended early.
-    fn each_row(
-        &mut self,
-        table: &'static str,
-        columns: &[&str],
-        mut take: impl FnMut(&mut Self, &rusqlite::Row<'_>) -> rusqlite::Result<()>,
-    ) -> Result<(), LoadError> {
-        let reader = self.reader;
-        if !each_row(&reader, table, columns, |row| take(self, row))? {
-            self.tally.many(Reason::Damaged, table, 1);
-        }
-        Ok(())
-    }
-
     /// Names of what was active, once everything is in.
     pub(super) fn names(&mut self) -> Result<(), LoadError> {
-        self.each_row("PROCESSES", &["globalPid", "name"], |this, row| {
+        let reader = self.reader;
+        each_row(&reader, &PROCESSES, |_, row| {
             if let (Some(process), Some(name)) = (integer(row, 1), text(row, 2)) {
-                this.lanes.name_process(process, &name, this.builder);
+                self.lanes.name_process(process, &name, self.builder);
             }
             Ok(())
         })?;
         let mut best: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
-        self.each_row(
-            "ThreadNames",
-            &["nameId", "priority", "globalTid"],
-            |_, row| {
-                if let (Some(name), Some(thread)) = (integer(row, 1), integer(row, 3)) {
-                    let priority = integer(row, 2).unwrap_or(0);
-                    let slot = best.entry(thread).or_insert((priority, name));
-                    if priority > slot.0 {
-                        *slot = (priority, name);
-                    }
+        each_row(&reader, &THREAD_NAMES, |_, row| {
+            if let (Some(name), Some(thread)) = (integer(row, 1), integer(row, 2)) {
+                let priority = integer(row, 3).unwrap_or(0);
+                let slot = best.entry(thread).or_insert((priority, name));
+                if priority > slot.0 {
+                    *slot = (priority, name);
                 }
-                Ok(())
-            },
-        )?;
+            }
+            Ok(())
+        })?;
         for (thread, (_, name)) in best {
             if let Some(name) = self.strings.text(name) {
                 self.loader_threads |= name.starts_with("pt_");
@@ -173,14 +247,15 @@ impl Importer<'_> {
     }
 
     fn gpu_names(&mut self) -> Result<(), LoadError> {
+        let reader = self.reader;
         // By number of the GPU, and by CUDA's number for files that do not relate the two.
         let mut by_id: BTreeMap<i64, String> = BTreeMap::new();
         let mut by_cuda: BTreeMap<i64, String> = BTreeMap::new();
-        for table in ["TARGET_INFO_CUDA_GPU", "TARGET_INFO_GPU"] {
-            self.each_row(table, &["id", "deviceId", "cuDevice", "name"], |_, row| {
-                if let (Some(id), Some(name)) = (integer(row, 1).or(integer(row, 2)), text(row, 4))
+        for table in &GPUS {
+            each_row(&reader, table, |_, row| {
+                if let (Some(name), Some(id)) = (text(row, 1), integer(row, 2).or(integer(row, 3)))
                 {
-                    if let Some(cuda) = integer(row, 3) {
+                    if let Some(cuda) = integer(row, 4) {
                         by_cuda.insert(cuda, name.clone());
                     }
                     by_id.insert(id, name);
@@ -188,7 +263,7 @@ impl Importer<'_> {
                 Ok(())
             })?;
         }
-        let related = self.reader.db.has("TARGET_INFO_CUDA_DEVICE");
+        let related = reader.db.has("TARGET_INFO_CUDA_DEVICE");
         let devices: Vec<_> = self.lanes.devices().iter().map(|(&i, &d)| (i, d)).collect();
         for (index, device) in devices {
             let name = match (related, by_cuda.get(&index)) {
@@ -205,9 +280,10 @@ impl Importer<'_> {
 
     /// What the recorder itself had to say.
     pub(super) fn diagnostics(&mut self) -> Result<(), LoadError> {
+        let reader = self.reader;
         let mut texts: BTreeMap<String, u64> = BTreeMap::new();
         let mut lost: BTreeMap<String, u64> = BTreeMap::new();
-        self.each_row("DIAGNOSTIC_EVENT", &["text"], |_, row| {
+        each_row(&reader, &DIAGNOSTICS, |_, row| {
             if let Some(text) = text(row, 1) {
                 let low = text.to_ascii_lowercase();
                 let is_loss = ["lost", "dropped", "discarded", "overflow", "not collected"]
@@ -248,61 +324,54 @@ impl Importer<'_> {
 
     /// Samples of GPU counters become counter tracks.
     pub(super) fn gpu_metrics(&mut self) -> Result<(), LoadError> {
+        let reader = self.reader;
         let mut names: FxHashMap<(i64, i64), String> = FxHashMap::default();
-        self.each_row(
-            "TARGET_INFO_GPU_METRICS",
-            &["typeId", "metricId", "metricName"],
-            |_, row| {
-                if let (Some(kind), Some(metric), Some(name)) =
-                    (integer(row, 1), integer(row, 2), text(row, 3))
-                {
-                    names.insert((kind, metric), name);
-                }
-                Ok(())
-            },
-        )?;
+        each_row(&reader, &METRIC_NAMES, |_, row| {
+            if let (Some(kind), Some(metric), Some(name)) =
+                (integer(row, 1), integer(row, 2), text(row, 3))
+            {
+                names.insert((kind, metric), name);
+            }
+            Ok(())
+        })?;
         let mut counters: FxHashMap<(i64, i64), CounterId> = FxHashMap::default();
         let mut rows = 0;
-        self.each_row(
-            "GPU_METRICS",
-            &["timestamp", "typeId", "metricId", "value"],
-            |this, row| {
-                let (Some(time), Some(kind), Some(metric)) =
-                    (integer(row, 1), integer(row, 2), integer(row, 3))
-                else {
-                    this.tally.many(Reason::BadValue, "GPU_METRICS", 1);
+        each_row(&reader, &METRICS, |_, row| {
+            let (Some(time), Some(kind), Some(metric)) =
+                (integer(row, 1), integer(row, 2), integer(row, 3))
+            else {
+                self.tally.many(Reason::BadValue, METRICS.table, 1);
+                return Ok(());
+            };
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "counter samples are drawn, never summed as time"
+            )]
+            let value = match row.get_ref(4)? {
+                ValueRef::Integer(n) => n as f64,
+                ValueRef::Real(x) => x,
+                ValueRef::Null => return Ok(()),
+                ValueRef::Text(_) | ValueRef::Blob(_) => {
+                    self.tally.many(Reason::BadValue, METRICS.table, 1);
                     return Ok(());
-                };
-                #[expect(
-                    clippy::cast_precision_loss,
-                    reason = "counter samples are drawn, never summed as time"
-                )]
-                let value = match row.get_ref(4)? {
-                    ValueRef::Integer(n) => n as f64,
-                    ValueRef::Real(x) => x,
-                    ValueRef::Null => return Ok(()),
-                    ValueRef::Text(_) | ValueRef::Blob(_) => {
-                        this.tally.many(Reason::BadValue, "GPU_METRICS", 1);
-                        return Ok(());
-                    }
-                };
-                rows += 1;
-                let id = *counters.entry((kind, metric)).or_insert_with(|| {
-                    let series = names.get(&(kind, metric)).cloned();
-                    this.builder.add_counter(Counter {
-                        source: this.source,
-                        // The low byte of the type is the GPU.
-                        name: format!("GPU metrics, GPU {}", kind & 0xFF),
-                        series: series.unwrap_or_else(|| format!("metric {metric}")),
-                        ..Counter::default()
-                    })
-                });
-                let counter = this.builder.counter_mut(id);
-                counter.times.push(time);
-                counter.values.push(value);
-                Ok(())
-            },
-        )?;
+                }
+            };
+            rows += 1;
+            let id = *counters.entry((kind, metric)).or_insert_with(|| {
+                let series = names.get(&(kind, metric)).cloned();
+                self.builder.add_counter(Counter {
+                    source: self.source,
+                    // The low byte of the type is the GPU.
+                    name: format!("GPU metrics, GPU {}", kind & 0xFF),
+                    series: series.unwrap_or_else(|| format!("metric {metric}")),
+                    ..Counter::default()
+                })
+            });
+            let counter = self.builder.counter_mut(id);
+            counter.times.push(time);
+            counter.values.push(value);
+            Ok(())
+        })?;
         if rows > 0 {
             self.read_rows.insert("GPU_METRICS", rows);
         }

@@ -30,9 +30,9 @@ use std::sync::Arc;
 use calls::Calls;
 use info::Meta;
 use lanes::Lanes;
-use open::{Database, Form, message};
+use open::{Database, message};
 use scan::{Block, Failure, Plan, Reader, Spec};
-use small::integer;
+use small::{Unread, integer};
 use strings::Strings;
 use tally::{Reason, Tally};
 
@@ -58,9 +58,11 @@ const USUAL_ROW: u64 = 64;
 pub(super) fn import(path: &Path, ctx: &mut Context<'_>) -> Result<(), LoadError> {
     let db = Database::open(path)?;
     recognise::check(&db)?;
+    let unread = Unread::default();
     let reader = Reader {
         db: &db,
         progress: ctx.progress,
+        unread: &unread,
     };
     ctx.progress.set_phase(Phase::Reading);
     let stop = Stop::default();
@@ -149,15 +151,11 @@ struct Importer<'a> {
 impl<'a> Importer<'a> {
     fn new(
         reader: Reader<'a>,
-        mut meta: Meta,
+        meta: Meta,
         builder: &'a mut TraceBuilder,
         report: &'a mut ImportReport,
     ) -> Result<Self, LoadError> {
-        let physical = info::physical_gpus(&reader, &mut meta)?;
-        let mut tally = Tally::default();
-        for table in std::mem::take(&mut meta.damaged) {
-            tally.many(Reason::Damaged, table, 1);
-        }
+        let physical = info::physical_gpus(&reader)?;
         let tables: Vec<String> = rows::TABLES.iter().map(|&t| t.to_owned()).collect();
         let source = builder.add_source(Source {
             path: reader.db.path.clone(),
@@ -184,7 +182,7 @@ impl<'a> Importer<'a> {
             strings: Strings::default(),
             lanes: Lanes::new(source, physical),
             calls: Calls::default(),
-            tally,
+            tally: Tally::default(),
             expected: plans
                 .values()
                 .map(Plan::rows_at_most)
@@ -258,12 +256,9 @@ impl<'a> Importer<'a> {
         if !db.has(table) {
             return Ok(());
         }
-        if db.rowid_name(table).is_none() {
-            let why = match db.form(table) {
-                Some(Form::View) => "it is a view, not a table",
-                _ => "its rows have no numbers",
-            };
-            self.leave_out(Reason::TableUnreadable, table, why.to_owned());
+        if let (Some(form), None) = (db.form(table), db.rowid_name(table)) {
+            let why = form.why_unreadable().to_owned();
+            self.leave_out(Reason::TableUnreadable, table, why);
             return Ok(());
         }
         let needed = &spec.columns[..spec.required.min(N)];
@@ -294,8 +289,7 @@ impl<'a> Importer<'a> {
                 Ok(())
             }
             Err(Failure::Texts) => {
-                let why = "its texts are longer than the file".to_owned();
-                self.leave_out(Reason::TableUnreadable, table, why);
+                self.leave_out(Reason::TableUnreadable, table, scan::LONG_TEXTS.to_owned());
                 Ok(())
             }
         }
@@ -401,7 +395,7 @@ impl<'a> Importer<'a> {
     }
 
     /// One integer of one row, for rows that need a second look.
-    fn integer_of(&self, table: &str, column: &str, rowid: i64) -> Option<i64> {
+    fn integer_of(&mut self, table: &'static str, column: &str, rowid: i64) -> Option<i64> {
         let db = self.reader.db;
         if !db.has_column(table, column) {
             return None;
@@ -412,12 +406,16 @@ impl<'a> Importer<'a> {
             open::quoted(column),
             open::quoted(table)
         );
-        let conn = db.connection().ok()?;
-        let mut statement = conn.prepare(&sql).ok()?;
-        statement
-            .query_row([rowid], |row| Ok(integer(row, 0)))
-            .ok()
-            .flatten()
+        let read = || {
+            let conn = db.connection()?;
+            let mut statement = conn.prepare(&sql)?;
+            let mut rows = statement.query([rowid])?;
+            rows.next().map(|row| row.and_then(|row| integer(row, 0)))
+        };
+        read().unwrap_or_else(|_unread: rusqlite::Error| {
+            self.tally.row(Reason::Damaged, table, rowid);
+            None
+        })
     }
 
     fn note(&mut self, kind: NoticeKind, code: &'static str, count: u64, text: String) {
@@ -461,6 +459,7 @@ impl<'a> Importer<'a> {
             facts,
         });
         std::mem::take(&mut self.tally).report(self.report, self.source);
+        self.reader.unread.report(self.report, self.source);
         Ok(())
     }
 }

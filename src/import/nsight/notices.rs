@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::Importer;
-use super::open::Access;
+use super::open::{Access, message};
 use super::rows;
-use super::scan::{Plan, Spec};
+use super::scan::{Failure, LONG_TEXTS, Plan, Spec};
 use super::tally::Reason;
 use crate::import::{LoadError, NoticeKind};
 use crate::time::format_count;
@@ -155,14 +155,26 @@ impl Importer<'_> {
                 text: None,
                 required: 0,
             };
-            // A table that cannot be counted is not worth a word: nothing of it is used.
             let reader = self.reader;
             let result = reader.scan::<0>(&spec, &plan, |block| {
                 *counts.entry(table).or_default() += block.rows().len() as u64;
+                if let Some(row) = block.damage.first() {
+                    let why = format!("near row {}", row.max(&1));
+                    reader.unread.not_counted(table, why);
+                }
                 Ok(())
             });
-            drop(result);
-            reader.progress.check(&reader.db.path)?;
+            match result {
+                Ok(()) => {}
+                Err(Failure::Stop(error)) => return Err(error),
+                Err(Failure::Sql(error)) => {
+                    reader.progress.check(&reader.db.path)?;
+                    reader.unread.not_counted(table, message(&error));
+                }
+                Err(Failure::Texts) => {
+                    reader.unread.not_counted(table, LONG_TEXTS.to_owned());
+                }
+            }
         }
         counts.retain(|_, n| *n > 0);
         let list: Vec<String> = counts

@@ -65,6 +65,16 @@ pub(super) enum Form {
     View,
 }
 
+impl Form {
+    /// Why rows are not read in this form, where they are not.
+    pub fn why_unreadable(self) -> &'static str {
+        match self {
+            Self::View => "it is a view, not a table",
+            Self::Numbered | Self::WithoutRowNumbers => "its rows have no numbers",
+        }
+    }
+}
+
 /// A connection in use.
 pub(super) struct Borrowed<'a> {
     /// There until it is dropped.

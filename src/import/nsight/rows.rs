@@ -5,7 +5,7 @@ use std::path::Path;
 use rusqlite::types::ValueRef;
 use serde_json::{Map, Number, Value};
 
-use super::open::{Database, quoted, unreadable};
+use super::open::{Database, message, quoted, unreadable};
 use crate::import::LoadError;
 
 /// Tables that spans refer to: the place in this list is what an [`crate::model::ArgsRef`] holds.
@@ -125,15 +125,28 @@ fn is_string_id(column: &str) -> bool {
         )
 }
 
+/// The string of an id; none where the file does not explain it. That it cannot be read is said in its place.
 fn string(db: &Database, id: i64) -> Option<String> {
     // Not a view, which has no columns here: the query behind it may never end.
-    if !db.has_column(super::strings::TABLE, "value") {
+    if !["id", "value"]
+        .iter()
+        .all(|c| db.has_column(super::strings::TABLE, c))
+    {
         return None;
     }
     let read = |row: &rusqlite::Row<'_>| Ok(super::small::text(row, 0));
-    let conn = db.connection().ok()?;
-    let found = conn.query_row("SELECT value FROM StringIds WHERE id = ?1", [id], read);
-    found.ok().flatten()
+    let found = db
+        .connection()
+        .and_then(|conn| conn.query_row("SELECT value FROM StringIds WHERE id = ?1", [id], read));
+    match found {
+        Ok(text) => text,
+        Err(rusqlite::Error::QueryReturnedNoRows) => None,
+        Err(error) => Some(format!("{id} ({})", unread(&error))),
+    }
+}
+
+fn unread(error: &rusqlite::Error) -> String {
+    format!("its text could not be read: {}", message(error))
 }
 
 fn json(value: ValueRef<'_>) -> Option<Value> {
@@ -178,13 +191,19 @@ fn nvtx_name(
     domain: i64,
     category: Option<i64>,
 ) -> Option<String> {
-    let text_id = if db.has_column(NVTX, "textId") {
-        "textId"
-    } else {
-        "NULL"
+    let needed = ["eventType", "domainId", "globalTid"];
+    let needed = needed.iter().chain(category.map(|_| &"category"));
+    if !needed.into_iter().all(|c| db.has_column(NVTX, c)) {
+        return None;
+    }
+    let column = |name| match db.has_column(NVTX, name) {
+        true => name,
+        false => "NULL",
     };
     let mut sql = format!(
-        "SELECT text, {text_id} FROM NVTX_EVENTS WHERE eventType = ?1 AND domainId = ?2 AND (globalTid >> 24) = ?3"
+        "SELECT {}, {} FROM NVTX_EVENTS WHERE eventType = ?1 AND domainId = ?2 AND (globalTid >> 24) = ?3",
+        column("text"),
+        column("textId")
     );
     if category.is_some() {
         sql.push_str(" AND category = ?4");
@@ -193,14 +212,13 @@ fn nvtx_name(
     let read =
         |row: &rusqlite::Row<'_>| Ok((super::small::text(row, 0), super::small::integer(row, 1)));
     let process = thread >> 24;
-    let conn = db.connection().ok()?;
-    let found = match category {
+    let found = db.connection().and_then(|conn| match category {
         Some(c) => conn.query_row(&sql, [kind, domain, process, c], read),
         None => conn.query_row(&sql, [kind, domain, process], read),
-    };
+    });
     match found {
         Ok((text, id)) => text.or_else(|| string(db, id?)),
-        // A name that cannot be found is not worth an error: the number is there.
-        Err(_) => None,
+        Err(rusqlite::Error::QueryReturnedNoRows) => None,
+        Err(error) => Some(unread(&error)),
     }
 }

@@ -12,6 +12,7 @@ use rusqlite::{Connection, ErrorCode, Statement};
 pub(super) use super::block::{Block, Row};
 use super::collect::{self, BLOCK_ROWS, BLOCK_TEXT, Ended, Place, Shared};
 use super::open::{Database, code, forget_pages, is_damage, quoted};
+use super::small::Unread;
 use crate::import::stages::{self, Spares};
 use crate::import::{LoadError, Progress};
 
@@ -25,8 +26,10 @@ const SMALLEST_PAGE: u64 = 512;
 /// Texts of a table are at most this many times as long as the file, as those of an encoding may be longer in another
 /// one; more are made by rows that share pages.
 const MOST_TEXT: u64 = 4;
+/// Why a table is left out whose texts are longer than that.
+pub(super) const LONG_TEXTS: &str = "its texts are longer than the file";
 /// Row numbers skipped behind a damaged place at first; doubled each time.
-const FIRST_SKIP: i64 = 8;
+pub(super) const FIRST_SKIP: i64 = 8;
 
 /// A table and the columns that are wanted of it, by name. Columns that the file lacks read as none.
 pub(super) struct Spec<const N: usize> {
@@ -58,7 +61,11 @@ impl Plan {
         };
         let most = MAX_RANGES.min(db.bytes / SMALLEST_PAGE + 1);
         match (edge("min"), edge("max")) {
-            (Ok(Some(min)), Ok(Some(max))) => Self::between(min, max, most),
+            (Ok(Some(min)), Ok(Some(max))) if min <= max => Self::between(min, max, most),
+            // Out of order: whoever goes from row to row meets the place, a search may pass over it.
+            (Ok(Some(_)), Ok(Some(max))) => Self {
+                ranges: vec![(max, max), (max.saturating_add(1), i64::MAX)],
+            },
             (Ok(None), Ok(None)) => Self::default(),
             // A damaged edge: whatever lies behind it may still be readable.
             (min, max) => {
@@ -151,6 +158,8 @@ pub(super) struct Reader<'a> {
     pub db: &'a Database,
     /// Cancellation.
     pub progress: &'a Progress,
+    /// Where what cannot be read of small tables is noted.
+    pub unread: &'a Unread,
 }
 
 impl Reader<'_> {
@@ -308,6 +317,8 @@ enum Run {
     Stopped,
     /// To damage.
     Damaged,
+    /// To a row whose number does not ascend.
+    Disorder,
 }
 
 impl<'a, const N: usize> Cursor<'a, N> {
@@ -338,7 +349,7 @@ impl<'a, const N: usize> Cursor<'a, N> {
                 Run::Stopped => return Ok(()),
                 // Behind its end: the next range says so.
                 Run::Damaged if last == Some(to) => break,
-                Run::Damaged => {
+                Run::Damaged | Run::Disorder => {
                     forget_pages(self.conn)?;
                     if block.damage.is_empty() {
                         // The first row that could not be read.
@@ -384,7 +395,7 @@ impl<'a, const N: usize> Cursor<'a, N> {
             block.set_rows(shared.rows);
             *last = shared.last;
             match (shared.ended, result) {
-                (Some(Ended::Disorder), _) => return Ok(Run::Damaged),
+                (Some(Ended::Disorder), _) => return Ok(Run::Disorder),
                 (Some(Ended::Full), _) => {
                     if !emit(block) {
                         return Ok(Run::Stopped);

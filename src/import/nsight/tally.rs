@@ -117,6 +117,13 @@ impl Reason {
         }
     }
 
+    fn remedy(self) -> &'static str {
+        match self {
+            Self::Damaged => " Copy or export the file again: `nsys export --type sqlite`.",
+            _ => "",
+        }
+    }
+
     fn sentence(self) -> &'static str {
         match self {
             Self::Damaged => "The file is damaged: rows near some places could not be read",
@@ -213,7 +220,8 @@ impl Tally {
                     (None, false) => (*table).to_owned(),
                 })
                 .collect();
-            let text = format!("{} ({}).", reason.sentence(), list.join(", "));
+            let remedy = reason.remedy();
+            let text = format!("{} ({}).{remedy}", reason.sentence(), list.join(", "));
             // Row numbers mean nothing without their table: those of the first table only.
             let places = tables.first().map_or(&[][..], |(_, c)| &c.places);
             report.note_many(
