@@ -7,9 +7,11 @@ mod tiny;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
+use stallscope::analysis::{Analysis, Options, Rules};
 use stallscope::import::{ArgsReader, Loaded, NoticeKind};
-use stallscope::model::Clock;
+use stallscope::model::{Clock, LaneKind};
 
 use help::{find, lane, load, noted, scratch, warnings};
 use tiny::{PROCESS, Tiny};
@@ -266,4 +268,230 @@ fn damaged_strings_are_told_in_the_args_of_a_row() {
         .expect("args");
     let name = kernel["demangledName"].as_str().expect("a text");
     assert!(name.contains("its text could not be read"), "{name}");
+}
+
+/// A worker process beside the training process: it loads, and calls the operating system.
+fn worker(t: &mut Tiny) {
+    let thread = (PROCESS + (1 << 24)) | 11;
+    let name = t.string("pt_data_worker");
+    t.range("load_item", 1., 9.);
+    t.sql(&format!(
+        "UPDATE NVTX_EVENTS SET globalTid={thread} WHERE start=1000000;
+         CREATE TABLE OSRT_API (start INTEGER, end INTEGER, globalTid INTEGER, nameId INTEGER);
+         INSERT INTO OSRT_API VALUES (1000000, 2000000, {thread}, {name});
+         INSERT INTO ThreadNames VALUES ({name}, 20, {thread});"
+    ));
+}
+
+#[test]
+fn ranges_without_a_thread_belong_to_the_only_process_or_to_none() {
+    let drop = "ALTER TABLE NVTX_EVENTS DROP COLUMN globalTid";
+    let (path, loaded) = changed("one_process", |t| t.sql(drop));
+    assert_eq!(warnings(&loaded), ["no_thread"]);
+    assert_eq!(noted(&loaded, "no_thread"), 9);
+    assert!(text(&loaded, "no_thread").contains("(NVTX_EVENTS)"));
+    let ranges = lane(&loaded.trace, "C10.?");
+    assert_eq!(
+        (ranges.kind, ranges.name.as_str(), ranges.spans.len()),
+        (LaneKind::Cpu, "thread not recorded", 9)
+    );
+    assert_eq!(check(&path), 0);
+
+    let (path, loaded) = changed("two_processes", |t| {
+        worker(t);
+        t.sql(drop);
+    });
+    assert_eq!(warnings(&loaded), ["unknown_thread"]);
+    assert_eq!(noted(&loaded, "unknown_thread"), 10);
+    let ranges = lane(&loaded.trace, "C?.?");
+    assert_eq!(
+        (ranges.process, ranges.kind, ranges.name.as_str()),
+        (None, LaneKind::Async, "process and thread not recorded")
+    );
+    assert_eq!(loaded.trace.processes().len(), 2, "nobody is made up");
+    assert_eq!(check(&path), 4);
+    let trace = Arc::new(loaded.trace);
+    let (rules, options) = (Rules::builtin(), Options::default());
+    let analysis = Analysis::new(trace, &rules, &options, &|_| true).expect("not cancelled");
+    assert!(!analysis.loads_by_itself(0), "the worker may be the loader");
+    assert_eq!(analysis.ranks()[0].wait.measure(), 0);
+
+    // Another process of the same name: the ranges may be of that one.
+    let (_, loaded) = changed("same_name", |t| {
+        t.sql(drop);
+        t.sql("INSERT INTO PROCESSES SELECT globalPid + 16777216, 11, name FROM PROCESSES WHERE pid=10");
+    });
+    assert_eq!(warnings(&loaded), ["unknown_thread"]);
+}
+
+#[test]
+fn calls_without_a_thread_are_joined_where_there_is_only_one_process() {
+    let drop = "ALTER TABLE CUPTI_ACTIVITY_KIND_RUNTIME DROP COLUMN globalTid";
+    let (_, loaded) = changed("calls", |t| t.sql(drop));
+    assert_eq!(warnings(&loaded), ["no_thread"]);
+    assert_eq!(loaded.trace.launches().len(), 6);
+    assert_eq!(lane(&loaded.trace, "C10.?").spans.len(), 7);
+    let (path, loaded) = changed("calls_of_two", |t| {
+        worker(t);
+        t.sql(drop);
+    });
+    assert_eq!(warnings(&loaded), ["unknown_thread"]);
+    assert_eq!(loaded.trace.launches().len(), 0);
+    assert_eq!(lane(&loaded.trace, "C?.?").spans.len(), 7);
+    assert_eq!(check(&path), 4);
+}
+
+#[test]
+fn operations_without_a_gpu_are_of_their_contexts_gpu_the_only_one_or_an_unknown_one() {
+    let drop = "ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL DROP COLUMN deviceId";
+    let gpus = |loaded: &Loaded| -> Vec<(i64, Option<String>)> {
+        let devices = loaded.trace.devices().iter();
+        devices.map(|d| (d.index, d.name.clone())).collect()
+    };
+    let other = "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY (start,end,deviceId,contextId,streamId,correlationId,globalPid,
+                 bytes,copyKind) VALUES (27000000,29000000,1,2,7,0,$P,1,1);";
+    for (name, sql, gpu) in [
+        // By the copy.
+        ("context", other, 0),
+        (
+            "only",
+            "UPDATE CUPTI_ACTIVITY_KIND_MEMCPY SET deviceId=2, contextId=9",
+            2,
+        ),
+        // By the list of GPUs.
+        ("listed", "DELETE FROM CUPTI_ACTIVITY_KIND_MEMCPY", 0),
+        (
+            "related",
+            "DELETE FROM CUPTI_ACTIVITY_KIND_MEMCPY; INSERT INTO TARGET_INFO_GPU VALUES (1, 'Other', 1);
+             CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INTEGER, cudaId INTEGER NOT NULL, pid INTEGER NOT NULL);
+             INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (1, 4, 10);",
+            1,
+        ),
+    ] {
+        let (path, loaded) = changed(name, |t| {
+            t.sql(sql);
+            t.sql(drop);
+        });
+        assert_eq!(warnings(&loaded), ["no_device"], "{name}");
+        assert_eq!(noted(&loaded, "no_device"), 5, "{name}");
+        let kernel = loaded
+            .trace
+            .spans()
+            .lane(find(&loaded.trace, "K1"));
+        let device = loaded.trace.lane_device(kernel).expect("a GPU");
+        assert_eq!(loaded.trace.device(device).index, gpu, "{name}");
+        assert_eq!(check(&path), 0, "{name}");
+    }
+    let (path, loaded) = changed("unknown", |t| {
+        t.sql("UPDATE CUPTI_ACTIVITY_KIND_MEMCPY SET contextId=9");
+        t.sql(other);
+        t.sql(drop);
+    });
+    assert_eq!(warnings(&loaded), ["unknown_device"]);
+    assert_eq!(noted(&loaded, "unknown_device"), 5);
+    let unknown = gpus(&loaded).into_iter().find(|g| g.0 == -1);
+    assert_eq!(unknown, Some((-1, Some("number not recorded".to_owned()))));
+    let kernels = lane(&loaded.trace, "G10.?.1.7");
+    assert_eq!(kernels.name, "stream 7, GPU not recorded");
+    assert_eq!(check(&path), 4);
+}
+
+#[test]
+fn nvtx_rows_without_a_type_or_a_start_are_left_out_and_counted() {
+    for column in ["eventType", "start"] {
+        let (path, loaded) = changed(column, |t| {
+            t.sql(&format!("ALTER TABLE NVTX_EVENTS DROP COLUMN {column}"));
+        });
+        assert_eq!(warnings(&loaded), ["column_missing", "no_nvtx"], "{column}");
+        assert_eq!(noted(&loaded, "column_missing"), 9);
+        let said = format!("NVTX_EVENTS: no column {column}");
+        assert!(text(&loaded, "column_missing").contains(&said));
+        assert!(
+            text(&loaded, "no_nvtx").starts_with("The NVTX ranges of this export could not be")
+        );
+        assert_eq!(check(&path), 4);
+    }
+    let (path, loaded) = changed("some_types", |t| {
+        t.sql(
+            "CREATE TABLE n AS SELECT * FROM NVTX_EVENTS; DROP TABLE NVTX_EVENTS;
+             ALTER TABLE n RENAME TO NVTX_EVENTS;
+             UPDATE NVTX_EVENTS SET eventType=NULL WHERE start < 20000000 AND start > 0",
+        );
+    });
+    assert_eq!(warnings(&loaded), ["no_type"]);
+    assert_eq!(noted(&loaded, "no_type"), 2);
+    assert_eq!(check(&path), 4);
+    let (path, loaded) = changed("no_rows", |t| {
+        t.sql("DELETE FROM NVTX_EVENTS; ALTER TABLE NVTX_EVENTS DROP COLUMN start");
+    });
+    assert_eq!(warnings(&loaded), Vec::<&str>::new());
+    assert!(text(&loaded, "no_nvtx").starts_with("No NVTX ranges were recorded"));
+    assert_eq!(check(&path), 4, "no waits");
+}
+
+#[test]
+fn each_missing_column_says_what_is_unknown_without_it() {
+    let gpu = "CUPTI_ACTIVITY_KIND_";
+    for (table, column, code, n, part) in [
+        ("KERNEL", "streamId", "no_stream", 5, "(streamId)"),
+        ("KERNEL", "contextId", "no_context", 5, "(contextId)"),
+        (
+            "KERNEL",
+            "correlationId",
+            "no_correlation",
+            5,
+            "launch delays",
+        ),
+        ("KERNEL", "globalPid", "no_process", 5, "(globalPid)"),
+        (
+            "RUNTIME",
+            "correlationId",
+            "no_correlation",
+            7,
+            "launch delays",
+        ),
+        ("MEMCPY", "streamId", "no_stream", 1, "(streamId)"),
+        ("MEMCPY", "bytes", "no_bytes", 1, "amounts and rates"),
+        ("MEMCPY", "copyKind", "no_copy_kind", 1, "direction"),
+        ("SYNCHRONIZATION", "streamId", "no_stream", 1, "(streamId)"),
+        (
+            "SYNCHRONIZATION",
+            "contextId",
+            "no_context",
+            1,
+            "(contextId)",
+        ),
+        ("SYNCHRONIZATION", "deviceId", "no_device", 1, "(deviceId)"),
+        (
+            "SYNCHRONIZATION",
+            "globalPid",
+            "no_process",
+            1,
+            "(globalPid)",
+        ),
+        (
+            "SYNCHRONIZATION",
+            "correlationId",
+            "no_correlation",
+            1,
+            "(correlationId)",
+        ),
+        ("NVTX_EVENTS", "text", "no_text", 9, "nameless"),
+    ] {
+        let name = match table {
+            "NVTX_EVENTS" => table.to_owned(),
+            _ => format!("{gpu}{table}"),
+        };
+        let (_, loaded) = changed("column_missing", |t| {
+            t.sql(&format!("ALTER TABLE {name} DROP COLUMN {column}"));
+        });
+        let case = format!("{table}.{column}");
+        assert_eq!(warnings(&loaded), [code], "{case}");
+        assert_eq!(noted(&loaded, code), n, "{case}");
+        let text = text(&loaded, code);
+        assert!(
+            text.contains(part) && text.contains(&name),
+            "{case}: {text}"
+        );
+    }
 }

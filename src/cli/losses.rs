@@ -14,6 +14,9 @@ const REFUSED: [&str; 2] = ["file_refused", "nothing_readable"];
 /// Notices of things that were skipped or lost and of which no figure is made.
 const HARMLESS: [&str; 3] = ["text_after_end", "bad_counter_value", "damaged_not_drawn"];
 
+/// Notices of rows of which nobody knows whose they are: the figures of processes and GPUs lack or mix them.
+const UNPLACED: [&str; 3] = ["unknown_thread", "unknown_device", "unknown_process"];
+
 /// Whether the timeline holds all of the input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
@@ -46,7 +49,7 @@ fn is_loss(paths: &[PathBuf], trace: &Trace, notice: &Notice) -> bool {
     let kind = match notice.kind {
         NoticeKind::Damaged | NoticeKind::Skipped => !HARMLESS.contains(&notice.code),
         // The recorder itself says that it lost some.
-        _ => notice.code == "lost_events",
+        _ => notice.code == "lost_events" || UNPLACED.contains(&notice.code),
     };
     let converted = |path: &Path| {
         let recording = path
@@ -111,6 +114,10 @@ mod tests {
         );
         assert_eq!(
             found(notice(NotRecorded, "lost_events", None)),
+            (false, true)
+        );
+        assert_eq!(
+            found(notice(NotRecorded, "unknown_device", None)),
             (false, true)
         );
         for (kind, code) in [

@@ -177,7 +177,7 @@ pub enum LaneKind {
     GpuSync,
     /// The profiler's own overhead.
     Overhead,
-    /// Async spans (b/e), one lane per category and id.
+    /// Async spans (b/e), one lane per category and id; spans of unknown threads.
     Async,
     /// Rows about the recording itself (the profiler's window, iteration marks).
     Recorder,

@@ -1,7 +1,6 @@
 //! What the CPU threads did: CUDA API calls, operating-system calls, libraries, the profiler's own overhead.
 
 use super::Importer;
-use super::lanes::process_of;
 use super::rows::{OSRT, OVERHEAD, PROFILER_OVERHEAD, RUNTIME};
 use super::scan::Spec;
 use super::tally::Reason;
@@ -61,10 +60,13 @@ impl Importer<'_> {
                     .and_then(|id| this.strings.call(id, this.builder));
                 let name = name.unwrap_or_else(|| this.no_name(RUNTIME, row.rowid));
                 let thread = row.get(2);
-                let lane = this.lanes.thread(thread, this.builder);
+                let lane = this.thread_of_row(RUNTIME, row.rowid, thread);
                 let span = this.span(RUNTIME, row.rowid, lane, name, cat, times);
-                if let (Some(thread), Some(id)) = (thread, row.get(3)) {
-                    this.calls.push(process_of(thread), id, span);
+                match (this.process_of_thread(thread), row.get(3)) {
+                    (Some(process), Some(id)) => this.calls.push(process, id, span),
+                    (_, None) => this.tally.row(Reason::NoCorrelation, RUNTIME, row.rowid),
+                    // Told with the row's thread.
+                    (None, Some(_)) => {}
                 }
                 if row.get(6).unwrap_or(0) != 0 {
                     this.tally.row(Reason::FailedCall, RUNTIME, row.rowid);
@@ -99,7 +101,7 @@ impl Importer<'_> {
                         .get(3)
                         .and_then(|id| this.strings.name(id, this.builder));
                     let name = name.unwrap_or_else(|| this.no_name(table, row.rowid));
-                    let lane = this.lanes.thread(row.get(2), this.builder);
+                    let lane = this.thread_of_row(table, row.rowid, row.get(2));
                     this.span(table, row.rowid, lane, name, cat, times);
                 }
             })?;
@@ -130,7 +132,7 @@ impl Importer<'_> {
                             .name(id, this.builder)
                             .unwrap_or_else(|| this.no_name(table, row.rowid)),
                     };
-                    let lane = this.lanes.overhead(row.get(2), this.builder);
+                    let lane = this.overhead_of_row(table, row.rowid, row.get(2));
                     this.span(table, row.rowid, lane, name, cat, times);
                 }
             })?;

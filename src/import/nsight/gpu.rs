@@ -122,7 +122,10 @@ impl Importer<'_> {
                 };
                 this.builder.set_copy(span, info);
             }
-        })
+        })?;
+        self.missing_column(MEMCPY, "bytes", Reason::NoBytes);
+        self.missing_column(MEMCPY, "copyKind", Reason::NoCopyKind);
+        Ok(())
     }
 
     /// Memsets.
@@ -149,7 +152,9 @@ impl Importer<'_> {
                     this.builder.set_copy(span, info);
                 }
             }
-        })
+        })?;
+        self.missing_column(MEMSET, "bytes", Reason::NoBytes);
+        Ok(())
     }
 
     /// Launches of whole CUDA graphs, which are recorded in place of their kernels.
@@ -186,30 +191,30 @@ impl Importer<'_> {
         managed: bool,
     ) -> Option<RawSpan> {
         let (start, dur) = self.times(table, row.rowid, row.get(START), row.get(END))?;
-        let process = match row.get(PROCESS) {
-            Some(process) => Some(process),
-            None => {
-                let only = self.calls.only_process();
-                let reason = match only {
-                    Some(_) => Reason::NoProcess,
-                    None => Reason::UnknownProcess,
-                };
-                self.tally.row(reason, table, row.rowid);
-                only
-            }
-        };
+        let process = self.process_of_row(table, row.rowid, row.get(PROCESS));
+        let (context, stream) = (row.get(CONTEXT), row.get(STREAM));
+        let device = row.get(DEVICE);
+        let device = self.device_of_row(table, row.rowid, device, (process, context));
+        if context.is_none() {
+            self.tally.row(Reason::NoContext, table, row.rowid);
+        }
+        if stream.is_none() && !managed {
+            self.tally.row(Reason::NoStream, table, row.rowid);
+        }
         let key = StreamKey {
             process,
-            device: row.get(DEVICE),
-            context: row.get(CONTEXT),
-            stream: row.get(STREAM),
+            device,
+            context,
+            stream,
             managed,
         };
         let lane = self.lanes.operations(key, self.builder);
         let span = self.span(table, row.rowid, lane, name, cat, (start, dur));
         if !managed {
-            match self.calls.find(process, row.get(CORRELATION)) {
+            let id = row.get(CORRELATION);
+            match self.calls.find(process, id) {
                 Some(call) => self.builder.link_launch(call, span),
+                None if id.is_none() => self.tally.row(Reason::NoCorrelation, table, row.rowid),
                 None => self.unlinked(table),
             }
         }

@@ -47,7 +47,7 @@ const SESSION_START: Small = Small {
     without: "when the recording began is not known, so that its times are related to no other clock",
 };
 
-const CUDA_DEVICES: Small = Small {
+pub(super) const CUDA_DEVICES: Small = Small {
     table: "TARGET_INFO_CUDA_DEVICE",
     columns: &["gpuId", "cudaId", "pid"],
     required: 3,
@@ -209,16 +209,42 @@ pub(super) fn physical_gpus(reader: &Reader<'_>) -> Result<FxHashMap<(i64, i64),
     Ok(map)
 }
 
+/// All processes that the file lists, with their names.
+pub(super) fn process_names(reader: &Reader<'_>) -> Result<Vec<(i64, String)>, LoadError> {
+    let mut names = Vec::new();
+    each_row(reader, &PROCESSES, |_, row| {
+        if let (Some(process), Some(name)) = (integer(row, 1), text(row, 2)) {
+            names.push((process, name));
+        }
+        Ok(())
+    })?;
+    Ok(names)
+}
+
+/// CUDA's number of the GPU of a machine that has only one.
+pub(super) fn only_gpu(reader: &Reader<'_>) -> Result<Option<i64>, LoadError> {
+    let mut only = None;
+    for table in &GPUS {
+        let mut numbers = Vec::new();
+        each_row(reader, table, |_, row| {
+            numbers.push(integer(row, 4).unwrap_or(0));
+            Ok(())
+        })?;
+        if numbers.len() > 1 || reader.unread.has(table.table) {
+            return Ok(None);
+        }
+        only = numbers.pop().or(only);
+    }
+    Ok(only)
+}
+
 impl Importer<'_> {
     /// Names of what was active, once everything is in.
     pub(super) fn names(&mut self) -> Result<(), LoadError> {
         let reader = self.reader;
-        each_row(&reader, &PROCESSES, |_, row| {
-            if let (Some(process), Some(name)) = (integer(row, 1), text(row, 2)) {
-                self.lanes.name_process(process, &name, self.builder);
-            }
-            Ok(())
-        })?;
+        for (process, name) in process_names(&reader)? {
+            self.lanes.name_process(process, &name, self.builder);
+        }
         let mut best: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
         each_row(&reader, &THREAD_NAMES, |_, row| {
             if let (Some(name), Some(thread)) = (integer(row, 1), integer(row, 2)) {

@@ -55,24 +55,28 @@ struct StreamLanes {
 
 /// What a thread's lane holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum ThreadUse {
+pub(super) enum ThreadUse {
+    /// Calls and ranges.
     Work,
+    /// The profiler's own work.
     Overhead,
 }
 
 /// Who is who in one file.
 pub(super) struct Lanes {
     source: SourceId,
-    processes: FxHashMap<Option<i64>, ProcessId>,
+    processes: FxHashMap<i64, ProcessId>,
     pids: FxHashSet<i64>,
-    threads: FxHashMap<(Option<i64>, ThreadUse), LaneId>,
+    threads: FxHashMap<(i64, ThreadUse), LaneId>,
+    /// Of rows that name no thread: (their process, where that is known, …).
+    unknown_threads: FxHashMap<(Option<i64>, ThreadUse), LaneId>,
     streams: FxHashMap<StreamKey, StreamLanes>,
     devices: BTreeMap<i64, DeviceId>,
     /// (process, context, stream or none for any) → the device that operations name; none where they name several.
     contexts: FxHashMap<(Option<i64>, i64, Option<i64>), Option<i64>>,
     /// (pid, number in the process) → number of the physical GPU.
     physical: FxHashMap<(i64, i64), i64>,
-    last_thread: Option<(Option<i64>, LaneId)>,
+    last_thread: Option<(i64, LaneId)>,
     last_ops: Option<(StreamKey, LaneId)>,
 }
 
@@ -84,6 +88,7 @@ impl Lanes {
             processes: FxHashMap::default(),
             pids: FxHashSet::default(),
             threads: FxHashMap::default(),
+            unknown_threads: FxHashMap::default(),
             streams: FxHashMap::default(),
             devices: BTreeMap::new(),
             contexts: FxHashMap::default(),
@@ -94,7 +99,7 @@ impl Lanes {
     }
 
     /// The lane of a thread's calls and ranges.
-    pub fn thread(&mut self, thread: Option<i64>, builder: &mut TraceBuilder) -> LaneId {
+    pub fn thread(&mut self, thread: i64, builder: &mut TraceBuilder) -> LaneId {
         if let Some((key, lane)) = self.last_thread
             && key == thread
         {
@@ -106,42 +111,71 @@ impl Lanes {
     }
 
     /// The lane of the profiler's own work on a thread.
-    pub fn overhead(&mut self, thread: Option<i64>, builder: &mut TraceBuilder) -> LaneId {
+    pub fn overhead(&mut self, thread: i64, builder: &mut TraceBuilder) -> LaneId {
         self.thread_lane(thread, ThreadUse::Overhead, builder)
     }
 
-    fn thread_lane(
-        &mut self,
-        thread: Option<i64>,
-        of: ThreadUse,
-        builder: &mut TraceBuilder,
-    ) -> LaneId {
+    fn thread_lane(&mut self, thread: i64, of: ThreadUse, builder: &mut TraceBuilder) -> LaneId {
         if let Some(&lane) = self.threads.get(&(thread, of)) {
             return lane;
         }
-        let process = self.process(thread.map(process_of), builder);
-        let pid = builder.so_far().process(process).pid.clone();
-        let tid = thread.map_or("?".to_owned(), |t| tid(t).to_string());
-        let mut lane = match of {
-            ThreadUse::Work => Lane::new(self.source, LaneKind::Cpu, format!("C{pid}.{tid}")),
-            ThreadUse::Overhead => Lane::new(
-                self.source,
-                LaneKind::Overhead,
-                format!("C{pid}.{tid}.overhead"),
-            ),
-        };
+        let process = self.process(process_of(thread), builder);
+        let tid = tid(thread).to_string();
+        let mut lane = self.new_thread(Some(process), &tid, of, builder);
         lane.name = thread_label(None, &tid, of);
-        lane.process = Some(process);
         lane.thread = Some(tid);
         let id = builder.add_lane(lane);
         self.threads.insert((thread, of), id);
         id
     }
 
+    /// The lane of rows that name no thread.
+    pub fn unknown_thread(
+        &mut self,
+        process: Option<i64>,
+        of: ThreadUse,
+        builder: &mut TraceBuilder,
+    ) -> LaneId {
+        if let Some(&lane) = self.unknown_threads.get(&(process, of)) {
+            return lane;
+        }
+        let known = process.map(|p| self.process(p, builder));
+        let mut lane = self.new_thread(known, "?", of, builder);
+        let name = match known {
+            Some(_) => "thread not recorded",
+            None => "process and thread not recorded",
+        };
+        lane.name = thread_label(Some(name), "?", of);
+        if known.is_none() && of == ThreadUse::Work {
+            // Ranges of several processes: no training loop.
+            lane.kind = LaneKind::Async;
+        }
+        let id = builder.add_lane(lane);
+        self.unknown_threads.insert((process, of), id);
+        id
+    }
+
+    fn new_thread(
+        &self,
+        process: Option<ProcessId>,
+        tid: &str,
+        of: ThreadUse,
+        builder: &TraceBuilder,
+    ) -> Lane {
+        let pid = process.map_or("?", |p| builder.so_far().process(p).pid.as_str());
+        let (kind, ending) = match of {
+            ThreadUse::Work => (LaneKind::Cpu, ""),
+            ThreadUse::Overhead => (LaneKind::Overhead, ".overhead"),
+        };
+        let mut lane = Lane::new(self.source, kind, format!("C{pid}.{tid}{ending}"));
+        lane.process = process;
+        lane
+    }
+
     /// Gives the lanes of a thread a name, where it has any.
     pub fn name_thread(&self, thread: i64, name: &str, builder: &mut TraceBuilder) {
         for of in [ThreadUse::Work, ThreadUse::Overhead] {
-            if let Some(&id) = self.threads.get(&(Some(thread), of)) {
+            if let Some(&id) = self.threads.get(&(thread, of)) {
                 let tid = tid(thread).to_string();
                 builder.lane_mut(id).name = thread_label(Some(name), &tid, of);
             }
@@ -149,21 +183,16 @@ impl Lanes {
     }
 
     /// A process; created when it is new.
-    pub fn process(&mut self, global: Option<i64>, builder: &mut TraceBuilder) -> ProcessId {
+    pub fn process(&mut self, global: i64, builder: &mut TraceBuilder) -> ProcessId {
         if let Some(&id) = self.processes.get(&global) {
             return id;
         }
-        let label = match global {
-            None => "?".to_owned(),
-            Some(g) => {
-                let plain = pid(g).to_string();
-                // Processes of two machines or containers may have the same number.
-                if self.pids.insert(pid(g)) {
-                    plain
-                } else {
-                    format!("{plain}@{}", (g >> 48) & 0xFFFF)
-                }
-            }
+        let plain = pid(global).to_string();
+        // Processes of two machines or containers may have the same number.
+        let label = if self.pids.insert(pid(global)) {
+            plain
+        } else {
+            format!("{plain}@{}", (global >> 48) & 0xFFFF)
         };
         let id = builder.add_process(Process {
             source: self.source,
@@ -181,7 +210,7 @@ impl Lanes {
 
     /// Gives a process its name, where it was active.
     pub fn name_process(&self, global: i64, name: &str, builder: &mut TraceBuilder) {
-        if let Some(&id) = self.processes.get(&Some(global)) {
+        if let Some(&id) = self.processes.get(&global) {
             builder.process_mut(id).name = Some(name.to_owned());
         }
     }
@@ -189,7 +218,7 @@ impl Lanes {
     /// Gives a process the name of its first thread, where it has none.
     pub fn name_by_thread(&self, thread: i64, name: &str, builder: &mut TraceBuilder) {
         if pid(thread) == tid(thread)
-            && let Some(&id) = self.processes.get(&Some(process_of(thread)))
+            && let Some(&id) = self.processes.get(&process_of(thread))
             && builder.so_far().process(id).name.is_none()
         {
             builder.process_mut(id).name = Some(name.to_owned());
@@ -201,6 +230,14 @@ impl Lanes {
         let device = device.unwrap_or(-1);
         let mapped = process.and_then(|p| self.physical.get(&(pid(p), device)));
         mapped.copied().unwrap_or(device)
+    }
+
+    /// The only device number of a process that is related to a physical GPU.
+    pub fn only_device(&self, process: i64) -> Option<i64> {
+        let of_process = self.physical.keys().filter(|k| k.0 == pid(process));
+        let mut devices = of_process.map(|k| k.1);
+        let first = devices.next()?;
+        devices.next().is_none().then_some(first)
     }
 
     /// A GPU; created when it is new.
@@ -216,7 +253,7 @@ impl Lanes {
             builder.add_device(Device {
                 source,
                 index,
-                name: None,
+                name: device.is_none().then(|| "number not recorded".to_owned()),
                 counts: true,
             })
         })
@@ -244,8 +281,11 @@ impl Lanes {
             lane.name = match (key.managed, key.stream) {
                 (true, _) => "unified memory".to_owned(),
                 (false, Some(n)) => format!("stream {n}"),
-                (false, None) => "stream ?".to_owned(),
+                (false, None) => "stream not recorded".to_owned(),
             };
+            if key.device.is_none() {
+                lane.name.push_str(", GPU not recorded");
+            }
             lane.process = known.process;
             lane.stream = Some(known.stream);
             let id = builder.add_lane(lane);
@@ -317,7 +357,7 @@ impl Lanes {
             return known;
         }
         // Rows that name no process make none.
-        let process = key.process.map(|p| self.process(Some(p), builder));
+        let process = key.process.map(|p| self.process(p, builder));
         let device = self.device(key.process, key.device, builder);
         let stream = builder.add_stream(Stream {
             device,
@@ -338,7 +378,7 @@ impl Lanes {
 
     /// GPUs on which a process ran operations.
     pub fn devices_used(&self, process: Option<i64>, builder: &TraceBuilder) -> Vec<DeviceId> {
-        let Some(&process) = self.processes.get(&process) else {
+        let Some(&process) = process.and_then(|p| self.processes.get(&p)) else {
             return Vec::new();
         };
         let mut used: Vec<DeviceId> = builder

@@ -10,6 +10,7 @@ mod collect;
 mod cpu;
 mod gpu;
 mod info;
+mod known;
 mod lanes;
 mod notices;
 mod nvtx;
@@ -29,6 +30,7 @@ use std::sync::Arc;
 
 use calls::Calls;
 use info::Meta;
+use known::Known;
 use lanes::Lanes;
 use open::{Database, message};
 use scan::{Block, Failure, Plan, Reader, Spec};
@@ -125,6 +127,7 @@ struct Importer<'a> {
     strings: Strings,
     lanes: Lanes,
     calls: Calls,
+    known: Known,
     tally: Tally,
     plans: BTreeMap<&'static str, Plan>,
     /// Rows read, by table.
@@ -182,6 +185,7 @@ impl<'a> Importer<'a> {
             strings: Strings::default(),
             lanes: Lanes::new(source, physical),
             calls: Calls::default(),
+            known: Known::default(),
             tally: Tally::default(),
             expected: plans
                 .values()
@@ -214,6 +218,7 @@ impl<'a> Importer<'a> {
             this.strings.push(block, &mut this.tally)
         })?;
         self.strings.finish();
+        self.look_around()?;
         self.api_calls()?;
         self.kernels()?;
         self.copies()?;
@@ -263,14 +268,19 @@ impl<'a> Importer<'a> {
         }
         let needed = &spec.columns[..spec.required.min(N)];
         if let Some(missing) = needed.iter().find(|c| !db.has_column(table, c)) {
-            self.leave_out(Reason::ColumnMissing, table, format!("no column {missing}"));
+            // Of an empty table nothing is missed.
+            if let Some(rows) = self.count_rows(table, &plan)? {
+                self.tally.rows_of(
+                    Reason::ColumnMissing,
+                    table,
+                    rows,
+                    format!("no column {missing}"),
+                );
+                self.left_out.insert(table);
+            }
             return Ok(());
         }
-        let times: u16 = if spec.required >= 2 || table == rows::NVTX {
-            3
-        } else {
-            0
-        };
+        let times: u16 = if spec.required >= 2 { 3 } else { 0 };
         let reader = self.reader;
         let result = reader.scan(spec, &plan, |block| {
             if self.builder.span_count() + block.rows().len() > u32::MAX as usize {
@@ -293,6 +303,41 @@ impl<'a> Importer<'a> {
                 Ok(())
             }
         }
+    }
+
+    /// Rows of a table that is not read otherwise, at least one where they cannot be counted; none for an empty one.
+    fn count_rows(&self, table: &'static str, plan: &Plan) -> Result<Option<u64>, LoadError> {
+        let spec = Spec {
+            table,
+            columns: [],
+            text: None,
+            required: 0,
+        };
+        let (mut rows, mut whole) = (0, true);
+        let result = self.reader.scan::<0>(&spec, plan, |block| {
+            rows += block.rows().len() as u64;
+            whole &= block.damage.is_empty();
+            Ok(())
+        });
+        match result {
+            Ok(()) => Ok((rows > 0 || !whole).then_some(rows.max(1))),
+            Err(Failure::Stop(error)) => Err(error),
+            Err(Failure::Sql(_) | Failure::Texts) => Ok(Some(rows.max(1))),
+        }
+    }
+
+    /// Counts the rows of a table that lacks a column.
+    fn missing_column(&mut self, table: &'static str, column: &str, reason: Reason) {
+        let rows = self.rows(table);
+        if !self.reader.db.has_column(table, column) {
+            self.tally.many(reason, table, rows);
+        }
+    }
+
+    /// Counts a row that was left out.
+    fn leave_out_row(&mut self, reason: Reason, table: &'static str, rowid: i64) {
+        self.tally.row(reason, table, rowid);
+        self.left_out.insert(table);
     }
 
     fn leave_out(&mut self, reason: Reason, table: &'static str, why: String) {

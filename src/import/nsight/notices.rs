@@ -89,7 +89,13 @@ impl Importer<'_> {
         let kernels = self.rows(rows::KERNEL) + self.rows(rows::GRAPH_TRACE);
         let calls = self.rows(rows::RUNTIME);
         let missing = NoticeKind::NotRecorded;
-        if rows::TABLES.iter().all(|t| self.rows(t) == 0) {
+        let nothing = rows::TABLES.iter().all(|t| self.rows(t) == 0);
+        if nothing && rows::TABLES.iter().any(|t| self.left_out.contains(t)) {
+            let text = "Nothing could be read: of the tables of GPU activity, API calls and ranges that the export has, none is readable.";
+            self.note(missing, "no_spans", 1, text.to_owned());
+            return;
+        }
+        if nothing {
             let text = "Nothing was recorded: the export has no GPU activity, no API calls and no ranges. Record with `nsys profile --trace=cuda,nvtx`.";
             self.note(missing, "no_spans", 1, text.to_owned());
             return;
@@ -98,6 +104,7 @@ impl Importer<'_> {
         let gpu_unread = unread(&[rows::KERNEL, rows::MEMCPY, rows::MEMSET, rows::GRAPH_TRACE]);
         let kernels_unread = unread(&[rows::KERNEL, rows::GRAPH_TRACE]);
         let calls_unread = unread(&[rows::RUNTIME]);
+        let ranges_unread = unread(&[rows::NVTX]);
         if operations == 0 && gpu_unread {
             let text = "The GPU activity of this export could not be read: what the GPU did is unknown. Showing CPU only.";
             self.note(missing, "no_gpu", 1, text.to_owned());
@@ -123,7 +130,10 @@ impl Importer<'_> {
             self.note(missing, "no_runtime", 1, text.to_owned());
         }
         let ranges = self.nvtx.get(super::nvtx::RANGES).copied().unwrap_or(0);
-        if operations > 0 && ranges == 0 {
+        if operations > 0 && ranges == 0 && ranges_unread {
+            let text = "The NVTX ranges of this export could not be read: waits for batches, steps and phases are unknown.";
+            self.note(missing, "no_nvtx", 1, text.to_owned());
+        } else if operations > 0 && ranges == 0 {
             // Only a training program is expected to have waits for batches to show.
             let kind = if self.loader_threads {
                 missing

@@ -50,7 +50,7 @@ impl Importer<'_> {
                 "textId",
             ],
             text: Some("text"),
-            required: 1,
+            required: 3,
         };
         let cats = Categories {
             plain: self.builder.category("nvtx", true),
@@ -66,10 +66,13 @@ impl Importer<'_> {
                     // Looked up when somebody asks for the args of a range.
                     Some(CATEGORY) => this.kind("NVTX categories"),
                     Some(DOMAIN_CREATE | DOMAIN_DESTROY) => this.kind("NVTX domains"),
-                    _ => this.tally.row(Reason::OtherNvtx, NVTX, row.rowid),
+                    Some(_) => this.tally.row(Reason::OtherNvtx, NVTX, row.rowid),
+                    None => this.leave_out_row(Reason::NoType, NVTX, row.rowid),
                 }
             }
-        })
+        })?;
+        self.missing_column(NVTX, "text", Reason::NoText);
+        Ok(())
     }
 
     fn range(&mut self, cats: &Categories, block: &Block<6>, i: usize, row: &Row<6>) {
@@ -80,7 +83,7 @@ impl Importer<'_> {
         };
         self.kind(RANGES);
         let thread = row.get(THREAD);
-        let cross = row.get(END_THREAD).is_some_and(|e| Some(e) != thread);
+        let cross = row.get(END_THREAD).zip(thread).is_some_and(|(e, t)| e != t);
         if cross {
             self.tally.row(Reason::CrossThread, NVTX, row.rowid);
         }
@@ -88,7 +91,7 @@ impl Importer<'_> {
             self.tally.row(Reason::Nameless, NVTX, row.rowid);
             self.builder.intern("(no text)")
         });
-        let lane = self.lanes.thread(thread, self.builder);
+        let lane = self.thread_of_row(NVTX, row.rowid, thread);
         let cat = if cross { cats.cross } else { cats.plain };
         let span = self.span(NVTX, row.rowid, lane, name, cat, times);
         if open {
@@ -106,7 +109,7 @@ impl Importer<'_> {
             self.tally.row(Reason::Nameless, NVTX, row.rowid);
             self.builder.intern("(no text)")
         });
-        let lane = self.lanes.thread(row.get(THREAD), self.builder);
+        let lane = self.thread_of_row(NVTX, row.rowid, row.get(THREAD));
         self.builder.add_instant(Instant {
             time,
             lane: Some(lane),
@@ -122,7 +125,11 @@ impl Importer<'_> {
 
     fn thread_name(&mut self, block: &Block<6>, i: usize, row: &Row<6>) {
         self.kind("NVTX thread names");
-        if let (Some(thread), Some(name)) = (row.get(THREAD), self.text(block, i, row)) {
+        let Some(thread) = row.get(THREAD) else {
+            self.no_thread(NVTX, row.rowid);
+            return;
+        };
+        if let Some(name) = self.text(block, i, row) {
             self.given_names.push((thread, name));
         }
     }

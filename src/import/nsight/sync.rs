@@ -94,16 +94,26 @@ impl Importer<'_> {
                 let Some(times) = this.times(SYNC, row.rowid, row.get(0), row.get(1)) else {
                     continue;
                 };
-                let process = row.get(6).or_else(|| this.calls.only_process());
-                let key = this.lanes.placed(StreamKey {
+                let process = this.process_of_row(SYNC, row.rowid, row.get(6));
+                let stated = StreamKey {
                     process,
                     device: row.get(2),
                     context: row.get(3),
                     stream: row.get(4).filter(|&n| n != NO_NUMBER),
                     managed: false,
-                });
-                if key.device != row.get(2) {
+                };
+                let key = this.placed(SYNC, row.rowid, stated);
+                if stated.device.is_some_and(|d| Some(d) != key.device) {
                     this.tally.row(Reason::SyncDevice, SYNC, row.rowid);
+                }
+                for (column, reason) in [
+                    (3, Reason::NoContext),
+                    (4, Reason::NoStream),
+                    (5, Reason::NoCorrelation),
+                ] {
+                    if row.get(column).is_none() {
+                        this.tally.row(reason, SYNC, row.rowid);
+                    }
                 }
                 let call = this.calls.find(process, row.get(5));
                 if let Some(call) = call {
@@ -114,8 +124,10 @@ impl Importer<'_> {
                         .or_insert_with(|| waits_for(this.builder.so_far().name(name)));
                     this.scope(call, waits, key, row, &mut known);
                 }
-                if key.stream.is_none() {
+                if row.get(4) == Some(NO_NUMBER) {
                     this.tally.row(Reason::SyncWithoutStream, SYNC, row.rowid);
+                }
+                if key.stream.is_none() {
                     continue;
                 }
                 let name = match call {
@@ -126,6 +138,19 @@ impl Importer<'_> {
                 this.span(SYNC, row.rowid, lane, name, cat, times);
             }
         })
+    }
+
+    /// The stream on the GPU of its context's operations, else on the stated one, else on one that is found out.
+    fn placed(&mut self, table: &'static str, rowid: i64, stated: StreamKey) -> StreamKey {
+        let mut key = self.lanes.placed(stated);
+        match (stated.device, key.device) {
+            (None, Some(_)) => self.tally.row(Reason::NoDevice, table, rowid),
+            (_, device) => {
+                let of = (key.process, key.context);
+                key.device = self.device_of_row(table, rowid, device, of);
+            }
+        }
+        key
     }
 
     fn scope(
@@ -198,18 +223,23 @@ impl Importer<'_> {
         };
         self.scan(&spec, |this, block| {
             for row in block.rows() {
-                let Some(process) = row.get(1) else { continue };
-                let Some(call) = this.calls.find(Some(process), row.get(0)) else {
+                let process = this.process_of_row(CUDA_EVENT, row.rowid, row.get(1));
+                if row.get(0).is_none() {
+                    this.tally.row(Reason::NoCorrelation, CUDA_EVENT, row.rowid);
+                }
+                let call = this.calls.find(process, row.get(0));
+                let Some((process, call)) = process.zip(call) else {
                     continue;
                 };
                 let start = this.builder.so_far().spans().starts()[call.0 as usize];
-                let key = this.lanes.placed(StreamKey {
+                let key = StreamKey {
                     process: Some(process),
                     device: row.get(2),
                     context: row.get(3),
                     stream: row.get(4),
                     managed: false,
-                });
+                };
+                let key = this.placed(CUDA_EVENT, row.rowid, key);
                 let number = |column: usize| row.get(column).filter(|&n| n != NO_NUMBER);
                 if let Some(event) = number(5) {
                     events.by_event.push(((process, event, start), key));

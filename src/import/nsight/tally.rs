@@ -34,6 +34,28 @@ pub(super) enum Reason {
     NoProcess,
     /// The same where several processes call CUDA, or none.
     UnknownProcess,
+    /// A row that names no thread, taken for one of the only process.
+    NoThread,
+    /// The same where there may be several processes.
+    UnknownThread,
+    /// A GPU row that names no GPU, taken for one of that of its context or of the only one.
+    NoDevice,
+    /// The same where there may be several GPUs.
+    UnknownDevice,
+    /// A GPU row that names no stream.
+    NoStream,
+    /// A GPU row that names no context.
+    NoContext,
+    /// A row without the id that relates calls and GPU work.
+    NoCorrelation,
+    /// An NVTX row without a type.
+    NoType,
+    /// NVTX rows of a table without texts.
+    NoText,
+    /// Copies without their size.
+    NoBytes,
+    /// Copies without their direction.
+    NoCopyKind,
     /// A graph row without times.
     NoTime,
     /// A range without a text.
@@ -65,14 +87,27 @@ impl Reason {
         use NoticeKind::{Damaged, Guessed, Info, NotRecorded, Repaired, Skipped};
         match self {
             Self::Damaged => Damaged,
-            Self::TableUnreadable | Self::ColumnMissing | Self::BadTime | Self::FarTime => Skipped,
+            Self::TableUnreadable
+            | Self::ColumnMissing
+            | Self::BadTime
+            | Self::FarTime
+            | Self::NoType => Skipped,
             Self::BadValue
             | Self::NegativeDuration
             | Self::UnknownName
             | Self::BadText
             | Self::OpenRange => Repaired,
-            Self::NoProcess => Guessed,
-            Self::NoTime | Self::UnknownProcess => NotRecorded,
+            Self::NoProcess | Self::NoThread | Self::NoDevice => Guessed,
+            Self::NoTime
+            | Self::UnknownProcess
+            | Self::UnknownThread
+            | Self::UnknownDevice
+            | Self::NoStream
+            | Self::NoContext
+            | Self::NoCorrelation
+            | Self::NoText
+            | Self::NoBytes
+            | Self::NoCopyKind => NotRecorded,
             Self::Nameless
             | Self::CrossThread
             | Self::NoLaunch
@@ -102,6 +137,17 @@ impl Reason {
             Self::OpenRange => "open_range",
             Self::NoProcess => "no_process",
             Self::UnknownProcess => "unknown_process",
+            Self::NoThread => "no_thread",
+            Self::UnknownThread => "unknown_thread",
+            Self::NoDevice => "no_device",
+            Self::UnknownDevice => "unknown_device",
+            Self::NoStream => "no_stream",
+            Self::NoContext => "no_context",
+            Self::NoCorrelation => "no_correlation",
+            Self::NoType => "no_type",
+            Self::NoText => "no_text",
+            Self::NoBytes => "no_bytes",
+            Self::NoCopyKind => "no_copy_kind",
             Self::NoTime => "no_time",
             Self::Nameless => "nameless_range",
             Self::CrossThread => "cross_thread_range",
@@ -128,7 +174,7 @@ impl Reason {
         match self {
             Self::Damaged => "The file is damaged: rows near some places could not be read",
             Self::TableUnreadable => "A table could not be read and was left out",
-            Self::ColumnMissing => "A table was left out, because a column is missing",
+            Self::ColumnMissing => "Rows of a table were left out, because a column is missing",
             Self::BadTime => "Rows whose start or end is not a number were left out",
             Self::FarTime => "Rows with a time beyond 73 years were left out",
             Self::BadValue => "Values that are not numbers count as not recorded",
@@ -137,10 +183,43 @@ impl Reason {
             Self::BadText => "Texts that are not UTF-8 were made readable",
             Self::OpenRange => "Ranges without an end are drawn to the end of the trace",
             Self::NoProcess => {
-                "GPU rows do not say which process they are of; the only one that calls CUDA is taken"
+                "GPU rows do not say which process they are of (globalPid); the only one that calls CUDA is taken"
             }
             Self::UnknownProcess => {
-                "GPU rows do not say which process they are of, and the calls are not of exactly one: these rows are joined to no call and count for the rank that works on the same GPU"
+                "GPU rows do not say which process they are of (globalPid), and the calls are not of exactly one: these rows are joined to no call and count for the rank that works on the same GPU"
+            }
+            Self::NoThread => {
+                "Rows do not say which thread they are of (globalTid); they are drawn on one lane of the only process"
+            }
+            Self::UnknownThread => {
+                "Rows do not say which thread they are of (globalTid), and may be of several processes: they are drawn on a lane of no process and belong to no training loop, so that what they say of waits, steps, launches and loader workers is unknown"
+            }
+            Self::NoDevice => {
+                "GPU rows do not say which GPU they ran on (deviceId); that of their context is taken, or the only one"
+            }
+            Self::UnknownDevice => {
+                "GPU rows do not say which GPU they ran on (deviceId), and it may be one of several: they are shown as a GPU of their own, so that no GPU's busy and idle times are right"
+            }
+            Self::NoStream => {
+                "GPU rows do not say their stream (streamId): the streams of a context are drawn as one, and what overlapped what is unknown"
+            }
+            Self::NoContext => {
+                "GPU rows do not say their context (contextId): streams of one number are drawn as one, whatever their context"
+            }
+            Self::NoCorrelation => {
+                "Rows do not say which call and GPU work belong together (correlationId): launch delays, GPU tails and lags are unknown"
+            }
+            Self::NoType => {
+                "NVTX rows do not say what they are (eventType) and were left out: ranges, and with them waits, steps and phases, are missing"
+            }
+            Self::NoText => {
+                "NVTX rows have no texts of their own (text): those without a registered one are nameless, and no wait, step or phase is recognised in them"
+            }
+            Self::NoBytes => {
+                "Copies do not say how much they moved (bytes): amounts and rates are unknown"
+            }
+            Self::NoCopyKind => {
+                "Copies do not say their direction (copyKind): those to the GPU and from it are not told apart"
             }
             Self::NoTime => "CUDA graph launches without times are not drawn",
             Self::Nameless => "Ranges without a text",
@@ -198,8 +277,13 @@ impl Tally {
 
     /// A whole table, with a word on why.
     pub fn table(&mut self, reason: Reason, table: &'static str, detail: String) {
+        self.rows_of(reason, table, 1, detail);
+    }
+
+    /// `n` rows of a table, with a word on why.
+    pub fn rows_of(&mut self, reason: Reason, table: &'static str, n: u64, detail: String) {
         let count = self.counts.entry((reason, table)).or_default();
-        count.n += 1;
+        count.n += n;
         count.detail.get_or_insert(detail);
     }
 
