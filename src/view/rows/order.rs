@@ -77,7 +77,12 @@ impl Builder<'_> {
             }
         }
         for ((index, device), mut lanes) in by_device {
-            let title = format!("GPU {index}");
+            // Files that do not say which GPU it was have -1.
+            let title = if index < 0 {
+                "GPU ?".to_owned()
+            } else {
+                format!("GPU {index}")
+            };
             let key = format!(
                 "rank{rank}/gpu{}.{index}",
                 self.trace.device(device).source.0
