@@ -262,3 +262,79 @@ fn zip_members_that_cannot_be_unpacked_are_named_with_the_reason() {
         assert_eq!((error.kind, error.cause), (ErrorKind::NothingInside, cause));
     }
 }
+
+/// Names and times of all spans, and everything that was said, whatever the number of threads.
+fn read_of(path: &Path) -> (Vec<(String, i64)>, Vec<String>) {
+    let read = |threads| {
+        let loaded = common::open_with(path, threads).expect("opens");
+        let spans = loaded.trace.spans();
+        let found = spans
+            .ids()
+            .map(|i| (loaded.trace.span_name(i).to_owned(), spans.start(i)));
+        (found.collect(), said(&loaded))
+    };
+    let one = read(1);
+    for threads in [2, 5] {
+        assert_eq!(read(threads), one);
+    }
+    one
+}
+
+#[test]
+fn a_damaged_member_of_gzip_data_costs_no_event_of_another_one() {
+    let dir = folder("members");
+    let list = events(60_000);
+    let lines: Vec<String> = (0..60_000_u64)
+        .map(|i| {
+            let (odd, ts) = (i * 2_654_435_761 % 1_000_003, 1_795_965_822_000_000 + i);
+            format!(
+                "{{\"id\":{i},\"name\":\"n{odd:x}\",\"cat\":\"c\",\"pid\":1,\"tid\":1,\"ts\":{ts},\"dur\":1,\"ph\":1,\
+                 \"args\":{{\"i\":{i}}}}}\n"
+            )
+        })
+        .collect();
+    for (name, text) in [("a.json.gz", list), ("a.pfw.gz", lines.concat())] {
+        // Members end where buffers were full, in the middle of events.
+        let parts: Vec<&[u8]> = text.as_bytes().chunks(300_000).collect();
+        let whole: Vec<Vec<u8>> = parts.iter().map(|p| gzip(p)).collect();
+        let all = read_of(&write(dir.join(name), whole.concat()));
+        assert_eq!((all.0.len(), all.1.as_slice()), (60_000, &[][..]), "{name}");
+
+        let mut damaged = whole.clone();
+        for hit in [2, 4] {
+            // Its end was lost, and is not missed before data that is no text comes out.
+            let keep = damaged[hit].len() / 2;
+            damaged[hit].truncate(keep);
+        }
+        let path = write(dir.join(name), damaged.concat());
+        let (spans, texts) = read_of(&path);
+        let bytes: usize = damaged[2].len() + damaged[4].len();
+        let expected = format!(
+            "damaged: Parts of the compressed data are damaged ({} bytes of the file in all): what can be read of them \
+             and all that follows is shown, the rest of them is lost. Places are those of the text. (2×) [first: byte ",
+            stallscope::time::format_count(bytes as u64)
+        );
+        assert!(
+            texts.iter().any(|t| t.starts_with(&expected)),
+            "{name} {texts:?}"
+        );
+        // All of the others, and at least a quarter of the damaged ones.
+        let lost = 60_000 - spans.len();
+        let per_member = 60_000 * 300_000 / text.len();
+        assert!(lost < 2 * per_member * 3 / 4, "{name}: {lost} lost");
+        assert_eq!(spans.last().map(|s| &s.0), all.0.last().map(|s| &s.0));
+
+        // Args behind the damage are those of their spans.
+        if name.contains("pfw") {
+            let loaded = load(&path).expect("opens");
+            let trace = &loaded.trace;
+            let mut reader = stallscope::import::ArgsReader::new();
+            for span in trace.spans().ids().skip(7).step_by(spans.len() / 9) {
+                let args = reader.read(trace, span).expect("readable").expect("args");
+                let number = args["i"].as_u64().expect("a number");
+                let odd = number * 2_654_435_761 % 1_000_003;
+                assert_eq!(trace.span_name(span), format!("n{odd:x}"));
+            }
+        }
+    }
+}

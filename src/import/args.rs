@@ -310,7 +310,10 @@ impl Stream {
                 return Err(io::Error::other("cancelled"));
             }
             self.buffer.resize(BUFFER, 0);
-            let got = self.reader.read(&mut self.buffer)?;
+            let got = match self.reader.read(&mut self.buffer) {
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+                result => result?,
+            };
             if got == 0 {
                 break;
             }

@@ -3,8 +3,11 @@
 //! Knows readers and their errors, nothing of what the bytes mean.
 
 use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use super::report::{NoticeKind, Place};
+use super::report::{ImportReport, NoticeKind, Place};
+use crate::model::SourceId;
+use crate::time::format_count;
 
 /// What is wrong with a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +40,18 @@ impl Fault {
         }
     }
 
+    /// An error that [`Fault::of`] takes for this.
+    pub fn error(self) -> io::Error {
+        let (kind, text) = match self {
+            Self::Early => (io::ErrorKind::UnexpectedEof, "the gzip data ends early"),
+            Self::Corrupt => (io::ErrorKind::InvalidData, "corrupt deflate stream"),
+            Self::Checksum => (io::ErrorKind::InvalidData, "wrong gzip checksum"),
+            Self::Trailing => (io::ErrorKind::InvalidData, "invalid gzip header"),
+            Self::Unreadable => (io::ErrorKind::Other, "unreadable"),
+        };
+        io::Error::new(kind, text)
+    }
+
     /// Of a whole archive or of compressed data: `it ends early`, …
     pub fn phrase(self) -> &'static str {
         match self {
@@ -46,6 +61,88 @@ impl Fault {
             Self::Trailing => "something that is no gzip data follows it",
             Self::Unreadable => "the system cannot read it",
         }
+    }
+}
+
+/// Damaged members of compressed data behind which reading went on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Gaps {
+    /// Where text is missing.
+    torn: Spots,
+    /// Bytes of the file from the beginnings of damaged members to where the next ones begin.
+    bytes: u64,
+    /// Behind members that do not match their checksums.
+    wrong: Spots,
+}
+
+/// A count with its first places in the text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Spots {
+    count: u64,
+    places: Vec<Place>,
+}
+
+impl Spots {
+    fn add(&mut self, at: u64) {
+        self.count += 1;
+        if self.places.len() < 3 {
+            self.places.push(Place::Byte(at));
+        }
+    }
+}
+
+impl Gaps {
+    /// Text is missing behind `at` bytes of it; `bytes` of the file were passed over for good.
+    pub fn lost(&mut self, at: u64, bytes: u64) {
+        self.torn.add(at);
+        self.bytes += bytes;
+    }
+
+    /// The text of a member that ends at `at` is not what was compressed.
+    pub fn checksum(&mut self, at: u64) {
+        self.wrong.add(at);
+    }
+
+    /// Tells of them.
+    pub fn report(&self, source: Option<SourceId>, report: &mut ImportReport) {
+        let (torn, wrong) = (&self.torn, &self.wrong);
+        report.note_many(
+            NoticeKind::Damaged,
+            "damaged_parts",
+            source,
+            torn.count,
+            &torn.places,
+            || {
+                format!(
+                    "Parts of the compressed data are damaged ({} bytes of the file in all): what can be read of \
+                     them and all that follows is shown, the rest of them is lost. Places are those of the text.",
+                    format_count(self.bytes)
+                )
+            },
+        );
+        report.note_many(
+            NoticeKind::Damaged,
+            "bad_checksum",
+            source,
+            wrong.count,
+            &wrong.places,
+            || {
+                "Parts of the compressed data do not match their checksums: some of what they hold may be wrong. \
+                 Places are their ends in the text."
+                    .to_owned()
+            },
+        );
+    }
+}
+
+/// [`Gaps`] of a reader that somebody else has by now.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SharedGaps(Arc<Mutex<Gaps>>);
+
+impl SharedGaps {
+    /// Lets `f` see or change them.
+    pub fn with<T>(&self, f: impl FnOnce(&mut Gaps) -> T) -> T {
+        f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -116,10 +213,7 @@ impl Damage {
             Fault::Checksum => (
                 NoticeKind::Damaged,
                 "bad_checksum",
-                format!(
-                    "{cause}: some of it may be wrong, and what may follow {at} was not read. Showing the {shown} before \
-                     that."
-                ),
+                format!("{cause}: some of it may be wrong. Showing the {shown} before {at}."),
             ),
             Fault::Trailing => (
                 NoticeKind::Skipped,

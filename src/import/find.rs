@@ -436,6 +436,7 @@ fn mentions_events(path: &Path, progress: &Progress) -> Result<bool, Damage> {
     while !progress.is_cancelled() {
         match reader.read(&mut buffer[kept..]) {
             Ok(0) => return Ok(false),
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
             Err(e) => return Err(Damage::new(&e, offset, compressed)),
             Ok(got) => {
                 offset += got as u64;

@@ -6,10 +6,9 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use flate2::bufread::MultiGzDecoder;
-
-use super::damage::Damage;
+use super::damage::{Damage, SharedGaps};
 use super::error::LoadError;
+use super::gzip::Members;
 use super::progress::Progress;
 use super::stages::Spares;
 use crate::model::ArgsOrigin;
@@ -17,9 +16,6 @@ use crate::model::ArgsOrigin;
 /// Bytes per block: large enough that hand-over costs nothing, small enough that a cancel is felt at once. Fuzzers work
 /// on small inputs, which have to be cut as well.
 pub(crate) const BLOCK: usize = if cfg!(fuzzing) { 512 } else { 1 << 20 };
-
-/// Buffer in front of decoders.
-const GZIP_BUFFER: usize = 256 << 10;
 
 /// One input to be parsed.
 pub(crate) struct Input {
@@ -31,7 +27,24 @@ pub(crate) struct Input {
     pub compressed: bool,
     /// How args can be read later, byte offsets being those of the stream that is parsed.
     pub args: ArgsOrigin,
-    reader: Box<dyn Read + Send>,
+    /// What its bytes lost to damage behind which reading went on; known once they are read.
+    pub gaps: SharedGaps,
+    reader: Bytes,
+}
+
+/// Where the bytes come from.
+enum Bytes {
+    Plain(Box<dyn Read + Send>),
+    Gzip(Box<Members<Box<dyn Read + Send>>>),
+}
+
+impl Read for Bytes {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(reader) => reader.read(buffer),
+            Self::Gzip(members) => members.read(buffer),
+        }
+    }
 }
 
 /// Bytes that are asked for at once where they are decoded: what a decoder wrote before it fails is lost with it.
@@ -72,7 +85,9 @@ impl Blocks<'_> {
             buffer = vec![0; BLOCK];
         }
         buffer.resize(BLOCK, 0);
-        let (got, failure) = read_some(&mut self.input.reader, &mut buffer, step);
+        let progress = self.progress;
+        let go_on = || !progress.is_cancelled();
+        let (got, failure) = read_some(&mut self.input.reader, &mut buffer, step, &go_on);
         buffer.truncate(got);
         let offset = self.offset;
         self.offset += got as u64;
@@ -133,26 +148,25 @@ impl Input {
         args: ArgsOrigin,
         reader: Box<dyn Read + Send>,
     ) -> Self {
-        let reader: Box<dyn Read + Send> = if compressed {
-            Box::new(MultiGzDecoder::new(io::BufReader::with_capacity(
-                GZIP_BUFFER,
-                reader,
-            )))
+        let gaps = SharedGaps::default();
+        let reader = if compressed {
+            Bytes::Gzip(Box::new(Members::new(reader, gaps.clone())))
         } else {
-            reader
+            Bytes::Plain(reader)
         };
         Self {
             path,
             disk_bytes,
             compressed,
             args,
+            gaps,
             reader,
         }
     }
 
     /// The inflated bytes, to be read by somebody else.
     pub fn into_reader(self) -> Box<dyn Read + Send> {
-        self.reader
+        Box::new(self.reader)
     }
 
     /// The stream in blocks.
@@ -168,15 +182,20 @@ impl Input {
 }
 
 /// Fills `buffer` as far as the reader goes, `step` bytes at most at once; returns the bytes read and the error that
-/// ended it, if any.
-fn read_some(reader: &mut dyn Read, buffer: &mut [u8], step: usize) -> (usize, Option<io::Error>) {
+/// ended it, if any. Asks whether to go on where the reader pauses.
+fn read_some(
+    reader: &mut dyn Read,
+    buffer: &mut [u8],
+    step: usize,
+    go_on: &dyn Fn() -> bool,
+) -> (usize, Option<io::Error>) {
     let mut got = 0;
     while got < buffer.len() {
         let end = buffer.len().min(got + step);
         match reader.read(&mut buffer[got..end]) {
             Ok(0) => break,
             Ok(n) => got += n,
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) if e.kind() == io::ErrorKind::Interrupted && go_on() => {}
             Err(e) => return (got, Some(e)),
         }
     }
@@ -184,7 +203,7 @@ fn read_some(reader: &mut dyn Read, buffer: &mut [u8], step: usize) -> (usize, O
 }
 
 fn read_full(reader: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
-    match read_some(reader, buffer, usize::MAX >> 1) {
+    match read_some(reader, buffer, usize::MAX >> 1, &|| true) {
         (n, None) => Ok(n),
         (_, Some(e)) => Err(e),
     }

@@ -18,6 +18,7 @@ mod dftracer;
 mod error;
 mod find;
 mod folder;
+mod gzip;
 mod input;
 mod lenient;
 mod memory;

@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 use rustc_hash::FxHashMap;
 
 use super::candidate::{Candidate, Format};
+use super::damage::SharedGaps;
 use super::find::{self, Looked};
 use super::memory;
 use super::{
     Context, ErrorKind, ImportReport, LoadError, Loaded, NoticeKind, OpenOptions, Phase, Progress,
     chrome, dftracer, nsight, runs, together,
 };
-use crate::model::{Clock, Source, Trace, TraceBuilder};
+use crate::model::{Clock, Source, SourceId, Trace, TraceBuilder};
 
 /// See [`super::open`].
 pub(super) fn open(
@@ -69,7 +70,7 @@ pub(super) fn open(
 
 /// Tells the model which files end early: what is not in them may have been recorded.
 fn mark_cut(builder: &mut TraceBuilder, report: &ImportReport) {
-    const CUT: [&str; 3] = ["damaged_stream", "not_closed", "truncated"];
+    const CUT: [&str; 4] = ["damaged_parts", "damaged_stream", "not_closed", "truncated"];
     let cut = report.notices.iter();
     let cut = cut.filter(|n| n.kind == NoticeKind::Damaged && CUT.contains(&n.code));
     for source in cut.filter_map(|n| n.source) {
@@ -105,6 +106,7 @@ impl Attempt {
         let mut report = ImportReport::default();
         let mut failed = Vec::new();
         let mut lines_done = false;
+        let mut gaps = Vec::new();
         for file in files {
             progress.check(&file.path)?;
             let mut ctx = Context {
@@ -116,11 +118,12 @@ impl Attempt {
                 Format::Pfw if lines_done => Ok(()),
                 Format::Pfw => {
                     lines_done = true;
-                    import_run(files, &mut failed, &mut ctx)
+                    import_run(files, &mut failed, &mut gaps, &mut ctx)
                 }
-                Format::Chrome => file
-                    .input()
-                    .and_then(|input| chrome::import(input, &mut ctx)),
+                Format::Chrome => file.input().and_then(|input| {
+                    gaps.push((file.path.clone(), input.gaps.clone()));
+                    chrome::import(input, &mut ctx)
+                }),
                 Format::Sqlite => nsight::import(&file.path, &mut ctx),
             };
             match result {
@@ -130,6 +133,7 @@ impl Attempt {
             }
         }
         progress.check(&files[0].path)?;
+        report_gaps(&builder, &mut report, &gaps);
         shift_by_hand(&mut builder, &mut report, files, options);
         together::ranks_by_name(&mut builder);
         runs::ranks_of_runs(&mut builder, &mut report);
@@ -261,13 +265,17 @@ impl Attempt {
 fn import_run(
     files: &[Candidate],
     failed: &mut Vec<(PathBuf, LoadError)>,
+    gaps: &mut Vec<(PathBuf, SharedGaps)>,
     ctx: &mut Context<'_>,
 ) -> Result<(), LoadError> {
     let mut inputs = Vec::new();
     for file in files.iter().filter(|f| f.format == Format::Pfw) {
         ctx.progress.check(&file.path)?;
         match file.input() {
-            Ok(input) => inputs.push(input),
+            Ok(input) => {
+                gaps.push((file.path.clone(), input.gaps.clone()));
+                inputs.push(input);
+            }
             Err(e) if files.len() == 1 => return Err(e),
             Err(e) => failed.push((file.path.clone(), e)),
         }
@@ -276,6 +284,19 @@ fn import_run(
         return Ok(());
     }
     dftracer::import(inputs, ctx)
+}
+
+/// Tells which files have damage in the middle. What is known of files that gave nothing is said where they are refused.
+fn report_gaps(builder: &TraceBuilder, report: &mut ImportReport, gaps: &[(PathBuf, SharedGaps)]) {
+    let sources = builder.so_far().sources().iter().zip(0_u32..);
+    let sources: FxHashMap<&Path, SourceId> = sources
+        .map(|(s, i)| (s.path.as_path(), SourceId(i)))
+        .collect();
+    for (path, gaps) in gaps {
+        if let Some(&source) = sources.get(path.as_path()) {
+            gaps.with(|gaps| gaps.report(Some(source), report));
+        }
+    }
 }
 
 /// Sets the shifts that the user gave, and shows them.
@@ -293,7 +314,7 @@ fn shift_by_hand(
         let Some(at) = sources.iter().position(|s| s.path == file.path) else {
             continue;
         };
-        let id = crate::model::SourceId(u32::try_from(at).unwrap_or(u32::MAX));
+        let id = SourceId(u32::try_from(at).unwrap_or(u32::MAX));
         builder.source_mut(id).shift_ns = shift;
         let text = crate::time::format_ns(shift);
         if let Some(entry) = report.files.iter_mut().find(|f| f.source == Some(id)) {
@@ -378,7 +399,7 @@ fn note_unrelated_clocks(trace: &Trace, report: &mut ImportReport) {
     }
     for (i, source) in trace.sources().iter().enumerate() {
         if source.clock == Clock::Unknown {
-            let id = crate::model::SourceId(u32::try_from(i).unwrap_or(u32::MAX));
+            let id = SourceId(u32::try_from(i).unwrap_or(u32::MAX));
             report.note(NoticeKind::Guessed, "clock", Some(id), None, || {
                 format!(
                     "{} does not say when its time zero was: it starts where the trace starts, moved by {} by hand.",

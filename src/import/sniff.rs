@@ -8,9 +8,8 @@ use std::hash::Hasher;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
-use flate2::bufread::MultiGzDecoder;
-
-use super::damage::Damage;
+use super::damage::{Damage, SharedGaps};
+use super::gzip::Members;
 use super::progress::Progress;
 use super::traps::Trap;
 
@@ -42,6 +41,20 @@ pub(super) enum Content {
     Zip,
     /// Something else that is recognised.
     Trap(Trap),
+}
+
+/// A reader that goes on where another one pauses, until somebody cancels.
+struct Watched<'p, R>(R, &'p Progress);
+
+impl<R: Read> Read for Watched<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.0.read(buffer) {
+            Err(e) if e.kind() == io::ErrorKind::Interrupted && self.1.is_cancelled() => {
+                Err(io::Error::other("cancelled"))
+            }
+            result => result,
+        }
+    }
 }
 
 /// The start of a file.
@@ -83,7 +96,8 @@ impl Head {
             ..Self::default()
         };
         let result = if compressed {
-            head.fill(&mut MultiGzDecoder::new(reader), progress)
+            let members = Members::new(reader, SharedGaps::default());
+            head.fill(&mut Watched(members, progress), progress)
         } else {
             head.fill(&mut reader, progress)
         };
