@@ -321,3 +321,30 @@ fn a_cancel_ends_it() {
         .expect("cancelled");
     assert_eq!(error.kind, ErrorKind::Cancelled);
 }
+
+#[test]
+fn members_of_one_name_are_told_and_the_last_one_is_read() {
+    let dir = common::scratch("containers_same_name");
+    let mut bytes = zip(
+        &[("a.pfw", pfw(1)), ("b.pfw", pfw(2))],
+        zip::CompressionMethod::Stored,
+    );
+    for at in 0..bytes.len() - 5 {
+        if &bytes[at..at + 5] == b"b.pfw" {
+            bytes[at] = b'a';
+        }
+    }
+    let packed = tar(&[("a.pfw", pfw(1)), ("a.pfw", pfw(2))]);
+    for path in [
+        write(dir.join("same.zip"), bytes),
+        write(dir.join("same.tar"), packed),
+    ] {
+        let loaded = load(&path);
+        assert_eq!(loaded.trace.sources().len(), 1);
+        assert_eq!(loaded.trace.processes()[0].pid, "2", "{}", path.display());
+        let said: Vec<String> = loaded.report.warnings().map(ToString::to_string).collect();
+        let expected = "skipped: A file lies in the archive that has the same name as a later one: of each name the \
+                        last one was looked at, as when unpacking.";
+        assert!(said.iter().any(|t| t == expected), "{said:?}");
+    }
+}

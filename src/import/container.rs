@@ -76,6 +76,8 @@ pub(super) struct Listing {
     pub unreadable: Vec<(String, String)>,
     /// True when there were more than 5,000.
     pub too_many: bool,
+    /// Members that bear the name of a later one.
+    pub hidden: u64,
     /// What is wrong with the archive.
     pub damage: Option<Broken>,
 }
@@ -167,7 +169,9 @@ impl Archive {
         // Of equal names the last one counts, as when unpacking.
         listing.members.reverse();
         listing.members.sort_by(|a, b| a.name.cmp(&b.name));
+        let before = listing.members.len();
         listing.members.dedup_by(|b, a| a.name == b.name);
+        listing.hidden += (before - listing.members.len()) as u64;
         if self.is_sequential() {
             listing.members.sort_by_key(|m| m.offset);
         }
@@ -208,8 +212,9 @@ impl Archive {
         }
     }
 
-    fn list_zip(&self, file: File, progress: &Progress) -> Result<Listing, LoadError> {
+    fn list_zip(&self, mut file: File, progress: &Progress) -> Result<Listing, LoadError> {
         let bytes = file.metadata().map_err(|e| LoadError::io(&self.path, &e))?;
+        let stated = zip_entries(&mut file, bytes.len());
         let mut zip = zip::ZipArchive::new(file).map_err(|e| {
             LoadError::new(
                 ErrorKind::Corrupt,
@@ -220,6 +225,8 @@ impl Archive {
         })?;
         let mut listing = Listing {
             too_many: zip.len() > MEMBERS,
+            // The directory was read by name: of equal ones the last is there.
+            hidden: stated.map_or(0, |n| n.saturating_sub(zip.len() as u64)),
             ..Listing::default()
         };
         for i in 0..zip.len().min(MEMBERS) {
@@ -324,6 +331,22 @@ pub(super) fn find(path: &Path, name: &str) -> Result<(Arc<Archive>, Member), Lo
             "Open the archive again.",
         )),
     }
+}
+
+/// The number of entries that the end of a zip archive states, where that is all there is to say of it: large archives
+/// have it elsewhere.
+fn zip_entries(file: &mut File, bytes: u64) -> Option<u64> {
+    const END: &[u8] = b"PK\x05\x06";
+    /// Its own length and that of the longest comment behind it.
+    const TAIL: u64 = 22 + 0xffff;
+    file.seek(SeekFrom::Start(bytes.saturating_sub(TAIL)))
+        .ok()?;
+    let mut tail = Vec::new();
+    file.by_ref().take(TAIL).read_to_end(&mut tail).ok()?;
+    let at = memchr::memmem::rfind(&tail, END)?;
+    let number = tail.get(at + 10..at + 12)?;
+    let number = u16::from_le_bytes([number[0], number[1]]);
+    (number != u16::MAX).then_some(u64::from(number))
 }
 
 fn zip_member(entry: &zip::read::ZipFile<'_, File>) -> Result<Member, String> {

@@ -485,6 +485,17 @@ fn look_into_archive(
             "The archive holds more than 5,000 files; only those were looked at.".to_owned(),
         );
     }
+    if listing.hidden > 0 {
+        let text = match listing.hidden {
+            1 => "A file lies in the archive that has the same name as a later one".to_owned(),
+            n => format!(
+                "{} files lie in the archive that have the same names as later ones",
+                crate::time::format_count(n)
+            ),
+        };
+        let text = format!("{text}: of each name the last one was looked at, as when unpacking.");
+        looked.note(NoticeKind::Skipped, "same_name", path, text);
+    }
     for (name, why) in &listing.unreadable {
         looked.note(
             NoticeKind::Skipped,

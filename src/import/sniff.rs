@@ -153,6 +153,9 @@ impl Head {
         if self.skipped > 0 {
             return self.text_content();
         }
+        if self.compressed && bytes.starts_with(&[0x1f, 0x8b]) {
+            return Content::Trap(Trap::TwiceCompressed);
+        }
         if let Some(name) = wide_text(bytes) {
             return Content::Trap(Trap::Wide(name));
         }
@@ -190,7 +193,7 @@ impl Head {
         let is_line = !matches!(next, None | Some(Some(b',')));
         // A record that the head cuts off says by its own signs whose it is.
         let is_line = is_line || (first.end.is_none() && looks_like_dftracer(text));
-        if has("ph") && is_line {
+        if has("ph") && (is_line || are_dftracer(text)) {
             return Content::Pfw;
         }
         if has("rocprofiler-sdk-tool") {
@@ -245,9 +248,10 @@ impl Head {
             Some(b'{') => true,
             // One record alone is valid either way; the recorder's own signs decide.
             None | Some(b']') => looks_like_dftracer(&inside[..end]),
+            Some(b',') => are_dftracer(inside),
             Some(_) => {
                 let lines = Lines::count(inside, self.whole);
-                after.first() != Some(&b',') && lines.records > lines.with_comma
+                lines.records > lines.with_comma
             }
         };
         if lines {
@@ -262,7 +266,11 @@ impl Head {
             return Content::Trap(Trap::LfsPointer);
         }
         let lines = Lines::count(text, self.whole);
-        if lines.records > 0 && lines.records >= lines.other && lines.with_comma == 0 {
+        // Lines may begin with the commas, too.
+        let rest = text.strip_prefix(b",").map(trim_start);
+        if rest.is_some_and(are_dftracer)
+            || lines.records > 0 && lines.records >= lines.other && lines.with_comma == 0
+        {
             return Content::Pfw;
         }
         let events = memchr::memmem::find(text, b"\"ph\"").is_some();
@@ -408,6 +416,48 @@ fn looks_like_dftracer(record: &[u8]) -> bool {
     ]
     .iter()
     .any(|sign| memchr::memmem::find(record, sign.as_bytes()).is_some())
+}
+
+/// Records that are looked at where commas stand between them.
+const RECORDS: usize = 8;
+
+/// Whether records with commas between them are DFTracer's, which only they themselves tell from those of a Chrome
+/// trace: by a phase in numbers, or, where each has a line, by the recorder's own records and hashes.
+fn are_dftracer(text: &[u8]) -> bool {
+    let mut rest = text;
+    for _ in 0..RECORDS {
+        let first = first_object(rest);
+        let Some(end) = first.end else {
+            return false;
+        };
+        let record = &rest[..end];
+        let value = |key: &str| {
+            let found = first.keys.iter().find(|k| **k == key.as_bytes())?;
+            let behind = found.as_ptr() as usize - record.as_ptr() as usize + found.len() + 1;
+            trim_start(&record[behind..])
+                .strip_prefix(b":")
+                .map(trim_start)
+        };
+        let phase = value("ph").map(|v| v.strip_prefix(b"\"").unwrap_or(v));
+        if phase
+            .and_then(<[u8]>::first)
+            .is_some_and(u8::is_ascii_digit)
+        {
+            return true;
+        }
+        let cat = value("cat").unwrap_or_default();
+        let own = cat.starts_with(b"\"dftracer\"") || cat.starts_with(b"\"POSIX\"");
+        let own = own || memchr::memmem::find(record, b"\"hhash\"").is_some();
+        if own && memchr::memchr(b'\n', record).is_none() {
+            return true;
+        }
+        rest = trim_start(&rest[end..]);
+        rest = rest.strip_prefix(b",").map_or(rest, trim_start);
+        if rest.first() != Some(&b'{') {
+            return false;
+        }
+    }
+    false
 }
 
 fn trim_start(bytes: &[u8]) -> &[u8] {

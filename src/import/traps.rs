@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use super::error::{ErrorKind, LoadError};
+use super::open::file_name;
 
 /// A recognised file that cannot be opened as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub(super) enum Trap {
     LfsPointer,
     /// An archive inside an archive.
     NestedArchive,
+    /// Gzip data inside gzip data.
+    TwiceCompressed,
     /// Another compression: name and command.
     Compressed(&'static str, &'static str),
     /// Text in units of several bytes: the name of the encoding.
@@ -67,7 +70,11 @@ impl Trap {
     pub fn is_recording(&self) -> bool {
         matches!(
             self,
-            Self::Damaged(_) | Self::CompressedSqlite | Self::LfsPointer | Self::NestedArchive
+            Self::Damaged(_)
+                | Self::CompressedSqlite
+                | Self::TwiceCompressed
+                | Self::LfsPointer
+                | Self::NestedArchive
         )
     }
 
@@ -182,6 +189,11 @@ impl Trap {
                 "This is a compressed SQLite database: it can only be read unpacked.",
                 "Unpack it and open the result:",
             ),
+            Self::TwiceCompressed => (
+                Unsupported,
+                "This file was compressed twice: it is gzip data inside gzip data.",
+                "Unpack it once and open the result:",
+            ),
             Self::LfsPointer => (
                 Unsupported,
                 "This is a Git LFS pointer (a few lines of text in place of the file).",
@@ -249,6 +261,10 @@ impl Trap {
                 quote(&path.with_extension("sqlite")),
             )),
             Self::CompressedSqlite => Some(format!("gunzip -k {quoted}")),
+            Self::TwiceCompressed => Some(format!(
+                "gzip -dc {quoted} > {}",
+                quote(&path.with_file_name(format!("once-{}", file_name(path))))
+            )),
             Self::LfsPointer => Some(format!("git lfs pull --include {quoted}")),
             Self::Compressed(_, command) => Some(format!("{command} {quoted}")),
             _ => None,

@@ -45,6 +45,38 @@ fn json_and_lines_are_told_apart() {
 }
 
 #[test]
+fn commas_between_records_do_not_hide_whose_they_are() {
+    let six = r#"{"id":1,"name":"a","cat":"c","ts":1,"dur":2,"ph":1}"#;
+    let text = six.replace(":1}", ":\"1\"}");
+    let own = r#"{"id":"1","name":"start","cat":"dftracer","ts":1,"dur":0,"ph":"X"}"#;
+    let x = r#"{"name":"a","cat":"c","ph":"X","ts":1,"dur":2}"#;
+    for record in [six, &text, own] {
+        for list in [
+            format!("[\n{record},\n{record}\n]\n"),
+            format!("[{record},{record}]"),
+            format!("[\n{record}\n,{record}\n]"),
+            format!("{record},\n{record},\n"),
+            format!(",{record}\n,{record}\n"),
+            format!("[{x},{record}]"),
+        ] {
+            assert_eq!(content(list.as_bytes()), Content::Pfw, "{list}");
+        }
+    }
+    // A phase inside args is none, and over several lines only a number decides.
+    let inside = x.replace("\"ts\"", "\"args\":{\"ph\":1},\"ts\"");
+    let tall = own.replace(',', ",\n");
+    for list in [
+        format!("[{inside},\n{inside}]"),
+        format!("[{tall},{tall}]"),
+        format!("[{x},{}", "{\"ph\""),
+    ] {
+        assert_eq!(content(list.as_bytes()), SURE, "{list}");
+    }
+    let tall = six.replace(',', ",\n");
+    assert_eq!(content(format!("[{tall},{tall}]").as_bytes()), Content::Pfw);
+}
+
+#[test]
 fn traps_are_named() {
     let trap = |text: &[u8]| match content(text) {
         Content::Trap(t) => t,
