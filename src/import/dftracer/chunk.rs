@@ -4,33 +4,12 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::kind::{Generation, Kind, Kinds};
 use super::lanes::{LaneKey, Lanes};
 use super::meta::Meta;
-use super::number::{Ticks, parse_int};
-use super::scan::{Record, Token, for_each_member, scan};
+use super::number::{Ticks, parse_whole};
+use super::scan::{Record, Token, for_each_member, scan, scan_first};
 use crate::model::{ArgsRef, NameId, Names};
-
-/// What a record is, by its phase in letters (up to 2.0) or numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Complete,
-    Counter,
-    Aggregated,
-    Metadata,
-    Other,
-}
-
-impl Kind {
-    fn of(ph: Token<'_>) -> Self {
-        match (ph.quoted, ph.bytes) {
-            (true, b"X") | (false, b"1") => Self::Complete,
-            (true, b"C") | (false, b"2") => Self::Counter,
-            (true, b"A") | (false, b"3") => Self::Aggregated,
-            (true, b"M") | (false, b"4") => Self::Metadata,
-            _ => Self::Other,
-        }
-    }
-}
 
 /// A count with its first lines (from 0, inside the chunk).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -41,8 +20,12 @@ pub(super) struct Tally {
 
 impl Tally {
     fn add(&mut self, line: u64) {
-        self.count += 1;
-        if self.lines.len() < 3 {
+        self.add_many(1, line);
+    }
+
+    fn add_many(&mut self, count: u64, line: u64) {
+        self.count += count;
+        if count > 0 && self.lines.len() < 3 {
             self.lines.push(line);
         }
     }
@@ -77,68 +60,6 @@ pub(super) struct Total {
 pub(super) struct Samples {
     pub times: Vec<Ticks>,
     pub values: Vec<f64>,
-}
-
-/// Which recorder wrote the lines, recognised by the records (never by a version).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Generation {
-    /// Python tracer of 2023: no id, no args, floating-point microseconds.
-    G1,
-    /// DLIO profiler: no id.
-    G2,
-    /// 2023–2024: every scalar is text.
-    G3,
-    /// 1.0.5–1.0.8: integer hashes.
-    G4,
-    /// 1.0.9–2.0: hexadecimal hashes.
-    G5,
-    /// 2.1 and newer: integer phases.
-    G6,
-}
-
-impl Generation {
-    fn of(record: &Record<'_>, kind: Kind) -> Option<Self> {
-        if !record.ph.quoted && !record.ph.is_missing() {
-            return Some(Self::G6);
-        }
-        if !matches!(kind, Kind::Complete | Kind::Metadata) {
-            return None;
-        }
-        if record.id.is_missing() {
-            return match record.args {
-                None => Some(Self::G1),
-                Some(_) => (kind == Kind::Complete).then_some(Self::G2),
-            };
-        }
-        if record.id.quoted {
-            return Some(Self::G3);
-        }
-        let (mut hash, mut value) = (Token::default(), Token::default());
-        for_each_member(record.args?, |key, token| match key {
-            b"hhash" => hash = token,
-            b"value" => value = token,
-            _ => {}
-        });
-        let found = if hash.is_missing() { value } else { hash };
-        (!found.is_missing()).then_some(if found.quoted { Self::G5 } else { Self::G4 })
-    }
-}
-
-/// Number of records by kind.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Kinds {
-    pub complete: u64,
-    pub counter: u64,
-    pub aggregated: u64,
-    pub metadata: u64,
-    pub other: u64,
-}
-
-impl Kinds {
-    /// All records.
-    pub fn total(self) -> u64 {
-        self.complete + self.counter + self.aggregated + self.metadata + self.other
-    }
 }
 
 /// What a stretch of lines holds.
@@ -177,6 +98,16 @@ pub(super) struct Chunk {
     /// Newlines passed, and a last line without one.
     pub lines: u64,
     pub unreadable: Tally,
+    /// The first of them opens an object and ends there: records go over several lines.
+    pub tall: bool,
+    /// Lines that hold something else beside their records.
+    pub torn: Tally,
+    /// The last one of those ends with it.
+    pub torn_end: bool,
+    /// Lines of several records.
+    pub crowded: Tally,
+    /// Zero bytes around records.
+    pub zeros: Tally,
     pub repaired: Tally,
     pub joined: Tally,
     pub no_time: Tally,
@@ -224,6 +155,9 @@ impl Chunk {
             let rest = &bytes[at..];
             let len = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
             let line = trim(&rest[..len]);
+            if line.len() < len {
+                self.padding(&rest[..len], line.len());
+            }
             if is_record(line) {
                 let start = at + (line.as_ptr() as usize - rest.as_ptr() as usize);
                 let end = start + line.len();
@@ -240,18 +174,69 @@ impl Chunk {
         }
     }
 
+    /// Counts zero bytes around what a line holds; it is `len` bytes long itself.
+    fn padding(&mut self, whole: &[u8], len: usize) {
+        // A carriage return is all there is in most files.
+        if whole.len() == len + 1 && !matches!(whole, [0, ..] | [.., 0]) {
+            return;
+        }
+        let line = trim(whole);
+        let start = line.as_ptr() as usize - whole.as_ptr() as usize;
+        for part in [&whole[..start], &whole[start + line.len()..]] {
+            let zeros = part.iter().filter(|&&b| b == 0).count() as u64;
+            self.zeros.add_many(zeros, self.lines);
+        }
+    }
+
     fn line(&mut self, line: &[u8], offset: u64) -> bool {
-        // The opening bracket may share the first record's line.
-        let skipped = if line[0] == b'[' {
-            1 + blanks(&line[1..])
-        } else {
-            0
+        let skipped = match line[0] {
+            b'{' => 0,
+            _ => before_record(line, offset),
         };
-        let Ok(record) = scan(&line[skipped..]) else {
-            return false;
-        };
-        self.record(&record, &line[skipped..], offset + skipped as u64);
-        true
+        let (line, offset) = (&line[skipped..], offset + skipped as u64);
+        if line.is_empty() {
+            return true;
+        }
+        match scan(line) {
+            Ok(record) => {
+                self.record(&record, line, offset);
+                true
+            }
+            Err(_unreadable) => self.several(line, offset),
+        }
+    }
+
+    /// Reads records that share a line, or what else is on it; false where there is no record.
+    fn several(&mut self, line: &[u8], offset: u64) -> bool {
+        let (mut at, mut read, mut lost) = (0, 0, 0);
+        // Nothing was read behind the last defect.
+        let mut behind = false;
+        while at < line.len() && lost < MOST_LOST {
+            let rest = &line[at..];
+            match scan_first(rest) {
+                // Behind a defect, an object may be a part of another one.
+                Ok((record, len)) if lost == 0 || !record.ph.is_missing() => {
+                    self.record(&record, rest, offset + at as u64);
+                    (read, behind) = (read + 1, false);
+                    at += len + between(&rest[len..]);
+                    if at == line.len() || line[at] == b'{' {
+                        continue;
+                    }
+                }
+                _ => at += 1,
+            }
+            (lost, behind) = (lost + 1, true);
+            let rest = &line[at..];
+            at += memchr::memmem::find(rest, b"{\"").unwrap_or(rest.len());
+        }
+        if read > 1 {
+            self.crowded.add(self.lines);
+        }
+        if read > 0 && lost > 0 {
+            self.torn.add(self.lines);
+            self.torn_end = behind;
+        }
+        read > 0
     }
 
     /// Counts an unreadable line, or joins it with the unreadable one before: a file name with a raw line break
@@ -273,6 +258,7 @@ impl Chunk {
                 return None;
             }
         }
+        self.tall |= self.unreadable.count == 0 && bytes[start..end].ends_with(b"{");
         self.unreadable.add(self.lines);
         Some(start)
     }
@@ -359,7 +345,7 @@ impl Chunk {
                 ret = value;
             }
         });
-        match parse_int(ret.bytes) {
+        match parse_whole(ret.bytes) {
             Some(0) => {
                 self.fork_copies += 1;
                 self.lanes.mark_forked(lane);
@@ -376,7 +362,7 @@ impl Chunk {
         let mut calls = None;
         let (mut sum, mut dur) = (None, None);
         for_each_member(record.args.unwrap_or(b"{}"), |key, value| match key {
-            b"dft_cnt" => calls = parse_int(value.bytes),
+            b"dft_cnt" => calls = parse_whole(value.bytes),
             b"dur_sum" => sum = time(value),
             b"dur" => dur = time(value),
             _ => {}
@@ -436,8 +422,8 @@ impl Chunk {
                 }
             });
             LaneKey {
-                pid: text_of(record.pid).into_owned(),
-                tid: text_of(record.tid).into_owned(),
+                pid: number_text(record.pid),
+                tid: number_text(record.tid),
                 device,
                 host,
                 forked: false,
@@ -521,7 +507,7 @@ fn device(record: &Record<'_>) -> i64 {
     let mut device = 0;
     for_each_member(record.args.unwrap_or(b"{}"), |key, value| {
         if key == b"device" {
-            device = parse_int(value.bytes).unwrap_or(0);
+            device = parse_whole(value.bytes).unwrap_or(0);
         }
     });
     device
@@ -538,11 +524,30 @@ fn is_record(line: &[u8]) -> bool {
         || (line.starts_with(b"]") && line.iter().all(|b| matches!(b, b']' | b','))))
 }
 
+/// What may stand before the first record of a line: the mark of UTF-8 where the file begins, a bracket, a comma.
+fn before_record(line: &[u8], offset: u64) -> usize {
+    let mark: &[u8] = if offset == 0 { b"\xef\xbb\xbf" } else { b"" };
+    let start = line.strip_prefix(mark).map_or(0, |_| mark.len());
+    start + between(&line[start..])
+}
+
+/// What may stand between records.
+fn between(bytes: &[u8]) -> usize {
+    bytes
+        .iter()
+        .position(|b| !matches!(b, b' ' | b'\t' | b'\r' | 0 | b',' | b'[' | b']'))
+        .unwrap_or(bytes.len())
+}
+
+/// Defects of one line behind which more records are looked for.
+const MOST_LOST: u32 = 16;
+
+/// Without the blanks, zero bytes and commas around it.
 fn trim(line: &[u8]) -> &[u8] {
     let start = blanks(line);
     let end = line
         .iter()
-        .rposition(|b| !matches!(b, b' ' | b'\t' | b'\r' | 0))
+        .rposition(|b| !matches!(b, b' ' | b'\t' | b'\r' | 0 | b','))
         .map_or(start, |i| i + 1);
     &line[start..end.max(start)]
 }
@@ -552,6 +557,16 @@ fn blanks(bytes: &[u8]) -> usize {
         .iter()
         .position(|b| !matches!(b, b' ' | b'\t' | b'\r' | 0))
         .unwrap_or(bytes.len())
+}
+
+/// The text of a number that is a name: the same for `7` and `7.0`.
+pub(super) fn number_text(token: Token<'_>) -> String {
+    if memchr::memchr(b'.', token.bytes).is_some()
+        && let Some(whole) = parse_whole(token.bytes)
+    {
+        return whole.to_string();
+    }
+    text_of(token).into_owned()
 }
 
 /// The text of a token, with escapes resolved and invalid bytes replaced.

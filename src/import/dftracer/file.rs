@@ -24,8 +24,8 @@ pub(super) struct FileData {
     pub damage: Option<Damage>,
     /// The last line has no line break and is no record.
     pub cut_line: bool,
-    /// Lines that were too long, and their bytes.
-    pub overlong: u64,
+    /// Where lines begin that were too long.
+    pub overlong: Vec<u64>,
 }
 
 /// A block with the part of the line before it.
@@ -58,7 +58,7 @@ pub(super) fn read(
         chunks: Vec::new(),
         damage: None,
         cut_line: false,
-        overlong: 0,
+        overlong: Vec::new(),
     };
     let path = input.path.clone();
     data.read_blocks(&mut input.blocks(progress), buffers, progress);
@@ -99,7 +99,7 @@ impl FileData {
         if !rest.line.is_empty() {
             let mut last = Chunk::default();
             last.read(&rest.line, rest.offset);
-            self.cut_line = last.unreadable.count > 0;
+            self.cut_line = last.unreadable.count > 0 || last.torn_end;
             self.chunks.push(last);
         }
     }
@@ -112,7 +112,7 @@ struct Rest {
     offset: u64,
     /// Inside a line that is too long.
     skipping: bool,
-    overlong: u64,
+    overlong: Vec<u64>,
 }
 
 impl Rest {
@@ -158,7 +158,7 @@ impl Rest {
         if self.line.len() > LONGEST_LINE {
             self.line = Vec::new();
             self.skipping = true;
-            self.overlong += 1;
+            self.overlong.push(self.offset);
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::chunk::text_of;
-use super::number::parse_int;
+use super::chunk::{number_text, text_of};
+use super::number::parse_whole;
 use super::scan::{Record, Token, for_each_member};
 use super::table::Table;
 
@@ -63,14 +63,14 @@ impl Meta {
             Some(count) => *count += 1,
             None => _ = self.counts.insert(kind.into_owned(), 1),
         }
-        let pid = || text_of(record.pid).into_owned();
+        let pid = || number_text(record.pid);
         match record.name.bytes {
             b"FH" => self.files.declare(&value, &name),
             b"HH" => self.hosts.declare(&value, &name),
             b"SH" => self.strings.declare(&value, &name),
             // Name and value are swapped by the recorder.
             b"thread_name" => {
-                let thread = text_of(record.tid).into_owned();
+                let thread = number_text(record.tid);
                 self.threads.push((pid(), thread, name.into_owned()));
             }
             b"process_name" => self.processes.push((pid(), name.into_owned())),
@@ -87,12 +87,15 @@ impl Meta {
         match record.name.bytes {
             b"start" if self.start.is_none() => {
                 let mut start = Start {
-                    pid: text_of(record.pid).into_owned(),
+                    pid: number_text(record.pid),
                     ..Start::default()
                 };
                 for_each_member(record.args.unwrap_or(b"{}"), |key, value| {
                     let slot = match key {
-                        b"ppid" => &mut start.ppid,
+                        b"ppid" => {
+                            start.ppid = (!value.is_missing()).then(|| number_text(value));
+                            return;
+                        }
                         b"version" => &mut start.version,
                         b"date" => &mut start.date,
                         b"cmd_hash" => &mut start.command,
@@ -129,17 +132,33 @@ impl Meta {
         }
     }
 
-    /// Nanoseconds per tick: the custom record, else the configuration in the end record. `None` where neither says.
-    pub fn unit(&self) -> Option<i64> {
-        let custom = self.custom.iter().find(|(k, _)| k == "time_metric");
+    /// The unit of time, as texts: the custom records, else the configuration in the end record.
+    fn units(&self) -> impl Iterator<Item = &str> {
+        let custom = self.custom.iter().filter(|(k, _)| k == "time_metric");
         let ended = self.end.as_ref().and_then(|e| e.time_metric.as_deref());
-        match custom.map(|(_, v)| v.as_str()).or(ended)? {
-            "NS" => Some(1),
-            "US" => Some(1_000),
-            "MS" => Some(1_000_000),
-            "SEC" | "S" => Some(1_000_000_000),
-            _ => None,
-        }
+        custom.map(|(_, v)| v.as_str()).chain(ended)
+    }
+
+    /// Nanoseconds per tick, by the first statement that is known. `None` where there is none.
+    pub fn unit(&self) -> Option<i64> {
+        self.units().find_map(unit_of)
+    }
+
+    /// The first statement that says something else, or nothing that is known.
+    pub fn odd_unit(&self) -> Option<&str> {
+        let unit = self.unit();
+        self.units()
+            .find(|text| unit_of(text) != unit || unit.is_none())
+    }
+}
+
+fn unit_of(text: &str) -> Option<i64> {
+    match text.trim().to_ascii_uppercase().as_str() {
+        "NS" => Some(1),
+        "US" => Some(1_000),
+        "MS" => Some(1_000_000),
+        "SEC" | "S" => Some(1_000_000_000),
+        _ => None,
     }
 }
 
@@ -147,7 +166,7 @@ fn end_of(record: &Record<'_>) -> End {
     let mut end = End::default();
     for_each_member(record.args.unwrap_or(b"{}"), |key, value| {
         if key == b"num_events" {
-            end.events = parse_int(value.bytes);
+            end.events = parse_whole(value.bytes);
         }
     });
     // `cfg` is an object inside.

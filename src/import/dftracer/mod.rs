@@ -12,6 +12,7 @@ use crate::model::ArgsOrigin;
 mod chunk;
 mod file;
 mod hashes;
+mod kind;
 mod lanes;
 mod meta;
 mod notices;
@@ -20,6 +21,7 @@ mod roles;
 mod run;
 mod scan;
 mod table;
+mod times;
 
 /// Reads all files of a run.
 ///
@@ -72,11 +74,22 @@ pub(super) fn import(inputs: Vec<Input>, ctx: &mut Context<'_>) -> Result<(), Lo
 
 fn nothing_readable(file: &run::FileInfo) -> LoadError {
     let lines = file.sum(|c| c.unreadable.count);
-    let cause = match &file.data.damage {
-        Some(damage) if damage.is_cut() => damage.nothing("record"),
-        _ => format!(
-            "No record could be read: none of its {} lines is a JSON object.",
-            crate::time::format_count(lines)
+    let again = "Copy the file again from where it was written.";
+    let tall = file.data.chunks.iter().any(|c| c.tall);
+    let (cause, remedy) = match &file.data.damage {
+        Some(damage) if damage.is_cut() => (damage.nothing("record"), again),
+        _ if tall => (
+            "No record could be read: the JSON objects of this file go over several lines, and DFTracer records \
+             stand on one line each."
+                .to_owned(),
+            "Open the file that DFTracer wrote, or put each object on one line again (`jq -c` does so).",
+        ),
+        _ => (
+            format!(
+                "No record could be read: none of its {} lines is a JSON object.",
+                crate::time::format_count(lines)
+            ),
+            again,
         ),
     };
     let place = file
@@ -84,12 +97,7 @@ fn nothing_readable(file: &run::FileInfo) -> LoadError {
         .chunks
         .iter()
         .find_map(|c| c.unreadable.lines.first());
-    let error = LoadError::new(
-        ErrorKind::Corrupt,
-        &file.data.path,
-        cause,
-        "Copy the file again from where it was written.",
-    );
+    let error = LoadError::new(ErrorKind::Corrupt, &file.data.path, cause, remedy);
     match place {
         Some(line) => error.at(super::Place::Line(line + 1)),
         None => error,

@@ -1,7 +1,8 @@
 //! What reading a run found: facts of each file, damage, and whether its processes are all there.
 
-use super::chunk::{Chunk, Generation, Tally};
+use super::chunk::{Chunk, Tally};
 use super::hashes::{Hashes, Resolved};
+use super::kind::Generation;
 use super::run::{FileInfo, known_pids};
 use crate::import::damage::byte_of_text;
 use crate::import::open::file_name;
@@ -101,6 +102,15 @@ fn format_of(file: &FileInfo) -> String {
     what.to_owned()
 }
 
+fn unit_of(file: &FileInfo) -> &'static str {
+    match file.unit {
+        1 => "ns",
+        1_000 => "µs",
+        1_000_000 => "ms",
+        _ => "s",
+    }
+}
+
 fn facts(
     file: &FileInfo,
     role: Option<Role>,
@@ -133,12 +143,7 @@ fn facts(
     fact("command", command);
     fact("folder", folder);
     fact("started", start.date);
-    let unit = match file.unit {
-        1 => "ns",
-        1_000 => "µs",
-        1_000_000 => "ms",
-        _ => "s",
-    };
+    let unit = unit_of(file);
     let stated = if file.unit_stated {
         ""
     } else {
@@ -184,14 +189,16 @@ fn damage(file: &FileInfo, notes: &mut Notes<'_>) {
             format!("The file ends early, inside a line. Showing the {records} before {at}.")
         });
     }
-    if file.data.overlong > 0 {
-        notes.add(
-            NoticeKind::Skipped,
-            "overlong_line",
-            file.data.overlong,
-            || "Lines of more than 64 MiB are no records and were skipped.".to_owned(),
-        );
-    }
+    let overlong = &file.data.overlong;
+    let places: Vec<Place> = overlong.iter().take(3).map(|&at| Place::Byte(at)).collect();
+    notes.report.note_many(
+        NoticeKind::Skipped,
+        "overlong_line",
+        Some(notes.source),
+        overlong.len() as u64,
+        &places,
+        || "Lines of more than 64 MiB are no records and were skipped (places are where they begin).".to_owned(),
+    );
 }
 
 /// Adds up a tally of all chunks with line numbers of the file.
@@ -223,6 +230,24 @@ fn lines(file: &FileInfo, notes: &mut Notes<'_>) {
         "unreadable_lines",
         &tally(file, |c| &c.unreadable),
         "Lines are no JSON objects and were skipped.",
+    );
+    notes.tally(
+        NoticeKind::Skipped,
+        "unreadable_parts",
+        &tally(file, |c| &c.torn),
+        "Lines hold something that is no JSON object beside their records: it was skipped.",
+    );
+    notes.tally(
+        NoticeKind::Repaired,
+        "several_records",
+        &tally(file, |c| &c.crowded),
+        "Several records stand on one line: they were read one by one.",
+    );
+    notes.tally(
+        NoticeKind::Repaired,
+        "padding",
+        &tally(file, |c| &c.zeros),
+        "Zero bytes stand between records; they were passed over.",
     );
     notes.tally(
         NoticeKind::Skipped,
@@ -260,6 +285,33 @@ fn times(file: &FileInfo, notes: &mut Notes<'_>) {
         &far.places,
         || "Records with a time or a duration beyond 73 years were skipped (places are those of their args).".to_owned(),
     );
+    let early = &file.early;
+    notes.report.note_many(
+        NoticeKind::Skipped,
+        "zero_time",
+        Some(notes.source),
+        early.count,
+        &early.places,
+        || {
+            "Records lie at time 0, below it or decades before everything else in the file and were skipped (places \
+             are those of their args)."
+                .to_owned()
+        },
+    );
+    if let Some(odd) = file.meta.odd_unit() {
+        let shown: String = odd.chars().filter(|c| !c.is_control()).take(20).collect();
+        let text = match file.unit_stated {
+            true => format!(
+                "The file states several units of time (“{shown}” too): the first known one was taken, {}.",
+                unit_of(file)
+            ),
+            false => format!(
+                "The unit of time, “{shown}”, is not known: times are taken as {}.",
+                unit_of(file)
+            ),
+        };
+        notes.add(NoticeKind::Guessed, "time_unit", 1, || text);
+    }
     if file.is_relative() {
         notes.add(NoticeKind::Info, "clock", 1, || {
             "Times count from the start of the process: the file cannot be put on one axis with others.".to_owned()

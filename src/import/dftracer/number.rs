@@ -85,6 +85,15 @@ impl Ticks {
     }
 }
 
+/// An integer, also where it is written as a fraction: `1.0`, `5e3`.
+#[must_use]
+pub(super) fn parse_whole(text: &[u8]) -> Option<i64> {
+    parse_int(text).or_else(|| {
+        let ticks = Ticks::parse(text)?;
+        (ticks.fraction == 0).then_some(ticks.whole)
+    })
+}
+
 fn parse_exponent(text: &[u8]) -> Option<i64> {
     let value = parse_int(text.strip_prefix(b"+").unwrap_or(text))?;
     (-400..=400).contains(&value).then_some(value)
@@ -142,6 +151,18 @@ mod tests {
         assert_eq!(ns("7.", 1_000_000_000), Some(7_000_000_000));
         assert_eq!(ns("-12", 1000), Some(-12_000));
         assert_eq!(ns("9223372036854775807", 1000), Some(i64::MAX));
+    }
+
+    #[test]
+    fn integers_may_be_written_as_fractions() {
+        let whole = |text: &str| parse_whole(text.as_bytes());
+        for text in ["12", "12.0", "12.", "1.2e1", "1200e-2"] {
+            assert_eq!(whole(text), Some(12), "{text}");
+        }
+        for text in ["12.5", "", "a", "1e99", "null"] {
+            assert_eq!(whole(text), None, "{text}");
+        }
+        assert_eq!(whole("-0.0"), Some(0));
     }
 
     #[test]

@@ -2,20 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::chunk::{Chunk, Generation, Samples, Total};
+use super::chunk::{Chunk, Samples, Total};
 use super::file::FileData;
+use super::kind::Generation;
 use super::lanes::LaneKey;
 use super::meta::Meta;
 use super::number::Ticks;
+use super::times::{Times, UNIX_FROM, is_time};
 use super::{hashes::Hashes, roles};
 use crate::import::{Context, ErrorKind, LoadError, Place};
 use crate::model::{
     ArgsRef, CatId, Clock, Counter, Device, Lane, LaneId, LaneKind, NameId, Process, ProcessId,
     Role, Source, SourceId, SpanRow, Stream, Tracer,
 };
-
-/// Times below this (ns) are no Unix times of a recording: before September 2001.
-const UNIX_FROM: i64 = 1_000_000_000_000_000_000;
 
 /// What is known of a file once all of it was read.
 pub(super) struct FileInfo {
@@ -32,17 +31,21 @@ pub(super) struct FileInfo {
     /// Aggregated rows that repeat the parent's.
     pub repeated_totals: u64,
     /// Records whose times are beyond all times.
-    pub far: Far,
+    pub far: Aside,
+    /// Times below this one are not those of the recording, ns.
+    pub since: i64,
+    /// Records at such times.
+    pub early: Aside,
 }
 
-/// How many records lie beyond all times, and where the first ones are.
+/// How many records were set aside, and where the first ones are.
 #[derive(Debug, Default)]
-pub(super) struct Far {
+pub(super) struct Aside {
     pub count: u64,
     pub places: Vec<Place>,
 }
 
-impl Far {
+impl Aside {
     fn add(&mut self, args: ArgsRef) {
         self.count += 1;
         if let Some((offset, _)) = args.as_text()
@@ -53,14 +56,6 @@ impl Far {
     }
 }
 
-/// Times beyond this are no times: about 73 years on either side of zero, as in the model.
-const MAX_NS: i64 = i64::MAX / 4;
-
-/// True for times that fit on the axis of the trace.
-fn is_time(ns: i64) -> bool {
-    (-MAX_NS..=MAX_NS).contains(&ns)
-}
-
 impl FileInfo {
     pub fn new(mut data: FileData) -> Self {
         let mut meta = Meta::default();
@@ -68,11 +63,20 @@ impl FileInfo {
             meta.absorb(std::mem::take(&mut chunk.meta));
         }
         let stated = meta.unit();
-        let first_in = |unit| data.chunks.iter().filter_map(|c| first_ns(c, unit)).min();
+        let times_in = |unit| {
+            let chunks = data.chunks.iter();
+            chunks.fold(Times::default(), |all, chunk| all.with_chunk(chunk, unit))
+        };
         // Files that end before they state it: microseconds, unless no time fits the axis then.
-        let is_ns = stated.is_none() && first_in(1_000).is_none() && first_in(1).is_some();
-        let unit = stated.unwrap_or(if is_ns { 1 } else { 1_000 });
-        let first = first_in(unit);
+        let mut unit = stated.unwrap_or(1_000);
+        let mut times = times_in(unit);
+        if stated.is_none() && times.is_empty() {
+            let ns = times_in(1);
+            if !ns.is_empty() {
+                (unit, times) = (1, ns);
+            }
+        }
+        let (first, since) = times.begin();
         let rank = rank_of(&meta);
         Self {
             generation: data.chunks.iter().find_map(|c| c.generation),
@@ -83,7 +87,9 @@ impl FileInfo {
             meta,
             data,
             repeated_totals: 0,
-            far: Far::default(),
+            far: Aside::default(),
+            since,
+            early: Aside::default(),
         }
     }
 
@@ -97,20 +103,23 @@ impl FileInfo {
         !self.is_relative() && self.first.is_some_and(|t| t < UNIX_FROM)
     }
 
+    /// True for times on the axis of the file.
+    fn has(&self, ns: i64) -> bool {
+        is_time(ns) && ns >= self.since
+    }
+
+    /// Counts a record whose start or duration is no time of the file.
+    fn set_aside(&mut self, start: i64, args: ArgsRef) {
+        if is_time(start) && start < self.since {
+            self.early.add(args);
+        } else {
+            self.far.add(args);
+        }
+    }
+
     pub fn sum(&self, f: impl Fn(&Chunk) -> u64) -> u64 {
         self.data.chunks.iter().map(f).sum()
     }
-}
-
-fn first_ns(chunk: &Chunk, unit: i64) -> Option<i64> {
-    let spans = chunk.start.iter().map(|t| t.saturating_mul(unit));
-    let spans = spans.filter(|&t| is_time(t)).min();
-    let totals = chunk.totals.iter().map(|t| t.at.to_ns(unit));
-    let totals = totals.filter(|&t| is_time(t)).min();
-    let samples = chunk.counters.values().flat_map(|s| &s.times);
-    let samples = samples.map(|t| t.to_ns(unit));
-    let samples = samples.filter(|&t| is_time(t)).min();
-    [spans, totals, samples].into_iter().flatten().min()
 }
 
 fn rank_of(meta: &Meta) -> Option<u32> {
@@ -306,21 +315,21 @@ impl Merge<'_> {
     fn samples(&self, samples: &Samples, file: &mut FileInfo) -> (Vec<i64>, Vec<f64>) {
         let (mut times, mut values) = (Vec::new(), Vec::new());
         for (time, &value) in samples.times.iter().zip(&samples.values) {
-            match self.time(*time) {
+            match self.time(*time, file) {
                 Some(time) => {
                     times.push(time);
                     values.push(value);
                 }
-                None => file.far.add(ArgsRef::NONE),
+                None => file.set_aside(time.to_ns(self.unit), ArgsRef::NONE),
             }
         }
         (times, values)
     }
 
     /// A time on the axis of the source, if it is one.
-    fn time(&self, ticks: Ticks) -> Option<i64> {
+    fn time(&self, ticks: Ticks, file: &FileInfo) -> Option<i64> {
         let ns = ticks.to_ns(self.unit);
-        is_time(ns).then(|| ns.saturating_sub(self.zero))
+        file.has(ns).then(|| ns.saturating_sub(self.zero))
     }
 
     fn spans(&mut self, chunk: &mut Chunk, file: &mut FileInfo, ctx: &mut Context<'_>) {
@@ -356,8 +365,8 @@ impl Merge<'_> {
                 fraction: fraction.2,
             };
             let (start, dur) = (start.to_ns(self.unit), dur.to_ns(self.unit));
-            if !is_time(start) || !is_time(dur) {
-                file.far.add(chunk.args[row]);
+            if !file.has(start) || !is_time(dur) {
+                file.set_aside(start, chunk.args[row]);
                 continue;
             }
             let at = chunk.lane[row] as usize;
@@ -500,8 +509,8 @@ impl Merge<'_> {
                 chunk.cats.get(NameId(u32::from(cat))).to_owned(),
                 chunk.names.get(name).to_owned(),
             );
-            let Some(time) = self.time(total.at) else {
-                file.far.add(ArgsRef::NONE);
+            let Some(time) = self.time(total.at, file) else {
+                file.set_aside(total.at.to_ns(self.unit), ArgsRef::NONE);
                 continue;
             };
             let slot = totals.entry(key).or_default();

@@ -138,6 +138,20 @@ fn file_hash(args: &[u8]) -> Option<Token<'_>> {
 
 /// Any JSON object on a line.
 fn general(line: &[u8]) -> Result<Record<'_>, Unreadable> {
+    let (record, end) = scan_first(line)?;
+    let mut rest = line[end..].iter();
+    if rest.all(|b| matches!(b, b' ' | b'\t' | b'\r' | 0 | b',' | b']')) {
+        Ok(record)
+    } else {
+        Err(Unreadable)
+    }
+}
+
+/// The object at the beginning of a text, and its length, whatever follows.
+///
+/// # Errors
+/// When there is none.
+pub(super) fn scan_first(line: &[u8]) -> Result<(Record<'_>, usize), Unreadable> {
     let mut cursor = Cursor { line, at: 0 };
     let mut record = Record::default();
     cursor.expect(b'{')?;
@@ -172,15 +186,7 @@ fn general(line: &[u8]) -> Result<Record<'_>, Unreadable> {
         Ok(())
     })?;
     record.repaired = repaired;
-    let rest = &line[cursor.at..];
-    if rest
-        .iter()
-        .all(|b| matches!(b, b' ' | b'\t' | b'\r' | 0 | b',' | b']'))
-    {
-        Ok(record)
-    } else {
-        Err(Unreadable)
-    }
+    Ok((record, cursor.at))
 }
 
 /// The members of an args object that [`scan`] has passed; stops quietly where it cannot go on.
