@@ -87,6 +87,7 @@ fn digest(candidate: &Candidate, progress: &Progress) -> Option<(u64, u64)> {
                 length += n as u64;
                 hash.write(&block[..n]);
             }
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
             Err(_told_later) => return None,
         }
     }
