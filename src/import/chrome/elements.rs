@@ -30,6 +30,13 @@ pub(super) struct Stop {
     pub ended: bool,
 }
 
+/// An event larger than this is skipped; [`Odd::TooLarge`] says so. Unit tests and fuzzers work on small inputs.
+pub(super) const MAX_EVENT: usize = if cfg!(any(test, fuzzing)) {
+    256 << 10
+} else {
+    64 << 20
+};
+
 /// After this many candidates that are no events either, the search goes on behind the defect.
 const MAX_TRIES: u32 = 8;
 
@@ -111,7 +118,12 @@ pub(super) fn read(
                     }
                     Err(Fail::More) if !last => {
                         take_back(parser, |p| p.event(pos, &mut Event::empty()));
-                        return stop(pos, State::Element, false);
+                        if w.len() - pos <= MAX_EVENT {
+                            return stop(pos, State::Element, false);
+                        }
+                        let at = parser.at + pos as u64;
+                        parser.chunk.tally.add(Odd::TooLarge, at);
+                        return stop(w.len(), State::Lost, false);
                     }
                     Err(fail) => {
                         parser.chunk.tally.add(Odd::Broken, parser.at + pos as u64);
@@ -139,7 +151,12 @@ pub(super) fn read(
                 }
                 Err(Fail::More) if !last => {
                     take_back(parser, |p| skip_value(w, pos, p.at, &mut p.chunk.tally));
-                    return stop(pos, state, false);
+                    if w.len() - pos <= MAX_EVENT {
+                        return stop(pos, state, false);
+                    }
+                    let at = parser.at + pos as u64;
+                    parser.chunk.tally.add(Odd::TooLarge, at);
+                    return stop(w.len(), State::Lost, false);
                 }
                 Err(_) => {
                     parser.chunk.tally.add(Odd::Broken, parser.at + pos as u64);
@@ -204,7 +221,9 @@ fn find_event(parser: &mut Parser<'_, '_>, pos: usize, defect: usize, last: bool
         }
         match try_event(parser, at) {
             Ok(true) => return Found::Event(at),
-            Err(Fail::More) if !last => return Found::Nothing(context(w, at)),
+            Err(Fail::More) if !last && w.len() - at <= MAX_EVENT => {
+                return Found::Nothing(context(w, at));
+            }
             _ => {}
         }
         tries += 1;

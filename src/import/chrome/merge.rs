@@ -1,5 +1,6 @@
 //! Chunks into the model, in file order: their numbers become those of the trace.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -10,7 +11,7 @@ use super::links::{Links, SyncKind, SyncRow};
 use super::pairs::Mark;
 use super::stream::Early;
 use super::tally::{Odd, Tally};
-use super::text::unescape;
+use super::text::{shortened, unescape};
 use crate::import::{Context, Progress};
 use crate::model::{
     ArgsRef, CatId, Clock, CopyInfo, Counter, CounterId, NameId, RawSpan, Source, SourceId,
@@ -78,6 +79,8 @@ struct Numbers {
     keys: Vec<u32>,
     texts: Vec<u32>,
     cats: Vec<Option<CatId>>,
+    /// Offset of the window.
+    at: u64,
 }
 
 impl Merged {
@@ -157,7 +160,11 @@ impl Merged {
         let texts: Vec<u32> = chunk
             .texts
             .ranges()
-            .map(|range| self.lanes.texts.intern(&unescape(&w[range]).0).0)
+            .map(|range| {
+                let offset = at + range.start as u64;
+                let text = self.kept(unescape(&w[range]).0, offset);
+                self.lanes.texts.intern(&text).0
+            })
             .collect();
         let cats: Vec<Range<usize>> = chunk.cats.ranges().collect();
         let keys = chunk
@@ -167,7 +174,9 @@ impl Merged {
             .map(|key| {
                 let a = match (key.class, key.a) {
                     (LaneClass::Async, Id::Text(cat)) => {
-                        let text = unescape(&w[cats[cat as usize].clone()]).0;
+                        let range = cats[cat as usize].clone();
+                        let offset = at + range.start as u64;
+                        let text = self.kept(unescape(&w[range]).0, offset);
                         Id::Text(self.lanes.texts.intern(&text).0)
                     }
                     (_, a) => text_id(a, &texts),
@@ -185,6 +194,18 @@ impl Merged {
             keys,
             texts,
             cats: vec![None; cats.len()],
+            at,
+        }
+    }
+
+    /// A text as long as it may be.
+    fn kept<'t>(&mut self, text: Cow<'t, str>, offset: u64) -> Cow<'t, str> {
+        match shortened(&text) {
+            Some(short) => {
+                self.tally.add(Odd::LongText, offset);
+                Cow::Owned(short)
+            }
+            None => text,
         }
     }
 
@@ -197,6 +218,7 @@ impl Merged {
     ) -> NameId {
         let offset = at + range.start as u64;
         let (text, repairs) = unescape(&w[range]);
+        let text = self.kept(text, offset);
         let id = builder.intern(&text);
         if repairs.any() && self.repaired_names.insert(id, ()).is_none() {
             for (yes, odd) in [
@@ -320,20 +342,31 @@ impl Merged {
             return cat;
         }
         let range = chunk.cats.range(cat);
+        let offset = numbers.at + range.as_ref().map_or(0, |r| r.start as u64);
         let text = range.map_or(&b""[..], |r| &w[r]);
-        let id = self.category(text, chunk.cats.class(cat), builder);
+        let id = self.category(text, offset, chunk.cats.class(cat), builder);
         if let Some(slot) = numbers.cats.get_mut(cat as usize) {
             *slot = Some(id);
         }
         id
     }
 
-    fn category(&mut self, text: &[u8], class: Class, builder: &mut TraceBuilder) -> CatId {
+    fn category(
+        &mut self,
+        text: &[u8],
+        offset: u64,
+        class: Class,
+        builder: &mut TraceBuilder,
+    ) -> CatId {
         if let Some(&cat) = self.cats.get(text) {
             return cat;
         }
         let counts = !matches!(class, Class::None | Class::Recorder);
         let raw = unescape(text).0;
+        if let Some(short) = shortened(&raw) {
+            self.tally.add(Odd::LongText, offset);
+            return builder.category(&short, counts);
+        }
         let name = todays_name(raw);
         self.torch |= is_torch(&name);
         let cat = builder.category(&name, counts);

@@ -6,7 +6,7 @@
 //! number of threads, so neither do the results.
 
 use super::chunk::Chunk;
-use super::elements::{self, State, Stop};
+use super::elements::{self, MAX_EVENT, State, Stop};
 use super::event::Parser;
 use super::merge::Merged;
 use super::root::{Root, Step};
@@ -16,8 +16,13 @@ use crate::import::input::{Block, Blocks};
 use crate::import::stages::{self, Spares};
 use crate::model::Source;
 
-/// An event larger than this is no event.
-const MAX_EVENT: usize = 64 << 20;
+/// Text that is left over is read again with each block up to this length, and above it each time it has doubled:
+/// however long one event is, its text is looked at a few times only. Unit tests and fuzzers work on small inputs.
+const AGAIN: usize = if cfg!(any(test, fuzzing)) {
+    1 << 10
+} else {
+    1 << 20
+};
 
 /// Puts windows in order and takes their events over.
 pub(super) struct Stream<'a, 'b> {
@@ -34,7 +39,12 @@ pub(super) struct Stream<'a, 'b> {
     /// Bytes that are not done with.
     carry: Vec<u8>,
     carry_at: u64,
+    /// Length of the carry when it was read last.
+    tried: usize,
     chunk: Box<Chunk>,
+    /// Bytes that windows held in all.
+    #[cfg(test)]
+    pub looked_at: usize,
 }
 
 /// What was counted of a file that has given no event yet.
@@ -98,7 +108,10 @@ impl<'a, 'b> Stream<'a, 'b> {
             list: None,
             carry: Vec::new(),
             carry_at: 0,
+            tried: 0,
             chunk: Box::default(),
+            #[cfg(test)]
+            looked_at: 0,
         }
     }
 
@@ -129,7 +142,8 @@ impl<'a, 'b> Stream<'a, 'b> {
     /// Reads what is left over when no more blocks follow.
     fn close(&mut self) {
         let (carry, at) = (std::mem::take(&mut self.carry), self.carry_at);
-        self.feed(&carry, at, 0, true);
+        let done = self.feed(&carry, at, 0, true);
+        self.carry = carry.get(done..).unwrap_or_default().to_vec();
     }
 
     /// Reads a text cut into blocks at the given places: what [`Stream::run`] does with blocks of one size.
@@ -173,28 +187,52 @@ impl<'a, 'b> Stream<'a, 'b> {
     /// Reads on with what was left over in front of `w`.
     fn feed_joined(&mut self, w: &[u8], at: u64) {
         if self.carry.is_empty() {
-            self.feed(w, at, 0, false);
-        } else {
-            let (mut joined, at) = (std::mem::take(&mut self.carry), self.carry_at);
-            joined.extend_from_slice(w);
-            self.feed(&joined, at, 0, false);
+            let done = self.feed(w, at, 0, false);
+            self.carry_from(w, at, done);
+            return;
         }
+        let (mut joined, at) = (std::mem::take(&mut self.carry), self.carry_at);
+        joined.extend_from_slice(w);
+        let enough = (2 * self.tried).min(MAX_EVENT + 1);
+        if self.tried > AGAIN && joined.len() < enough {
+            self.carry = joined;
+            return;
+        }
+        let done = self.feed(&joined, at, 0, false);
+        joined.drain(..done.min(joined.len()));
+        if joined.len() <= AGAIN {
+            joined.shrink_to(2 * AGAIN);
+        }
+        self.tried = joined.len();
+        (self.carry, self.carry_at) = (joined, at + done as u64);
     }
 
-    /// Reads a window; what it is not done with becomes the carry.
-    fn feed(&mut self, w: &[u8], at: u64, mut pos: usize, last: bool) {
+    /// Leaves the rest of a window for the next one.
+    fn carry_from(&mut self, w: &[u8], at: u64, done: usize) {
+        self.carry.clear();
+        self.carry
+            .extend_from_slice(w.get(done..).unwrap_or_default());
+        self.carry_at = at + done as u64;
+        self.tried = self.carry.len();
+    }
+
+    /// Reads a window; returns how much of it is done with.
+    fn feed(&mut self, w: &[u8], at: u64, mut pos: usize, last: bool) -> usize {
+        #[cfg(test)]
+        {
+            self.looked_at += w.len() - pos;
+        }
         loop {
             if let Some(state) = self.list {
                 let mut chunk = std::mem::take(&mut self.chunk);
                 chunk.clear();
-                let too_large = w.len() - pos > MAX_EVENT;
                 let mut parser = Parser {
                     w,
                     at,
-                    careful: last || too_large,
+                    careful: last,
                     chunk: &mut chunk,
                 };
-                let stop = elements::read(&mut parser, pos, state, last || too_large);
+                let stop = elements::read(&mut parser, pos, state, last);
                 self.take(&mut chunk, w, at);
                 self.chunk = chunk;
                 pos = stop.consumed;
@@ -204,22 +242,16 @@ impl<'a, 'b> Stream<'a, 'b> {
                     continue;
                 }
                 self.list = Some(stop.state);
-                break;
+                return pos;
             }
             match self.root.feed(w, at, pos, last) {
                 Step::List(next, state) => {
                     self.list = Some(state);
                     pos = next;
                 }
-                Step::Wait(next) => {
-                    pos = next;
-                    break;
-                }
+                Step::Wait(next) => return next,
             }
         }
-        self.carry.clear();
-        self.carry.extend_from_slice(&w[pos.min(w.len())..]);
-        self.carry_at = at + pos as u64;
     }
 
     /// Goes on behind a block that was read from a guessed place.
@@ -227,12 +259,11 @@ impl<'a, 'b> Stream<'a, 'b> {
         if stop.ended {
             self.list = None;
             self.root.after_list();
-            self.feed(w, at, stop.consumed, false);
+            let done = self.feed(w, at, stop.consumed, false);
+            self.carry_from(w, at, done);
         } else {
             self.list = Some(stop.state);
-            self.carry.clear();
-            self.carry.extend_from_slice(&w[stop.consumed..]);
-            self.carry_at = at + stop.consumed as u64;
+            self.carry_from(w, at, stop.consumed);
         }
     }
 

@@ -28,10 +28,14 @@ pub(super) enum Odd {
     Surrogate,
     /// A name with raw control characters.
     Control,
+    /// A text that is too long for a name.
+    LongText,
     /// A negative duration.
     NegativeDur,
     /// Text that is no event.
     Broken,
+    /// An event that is too large.
+    TooLarge,
     /// An element of the list that is no object.
     NotObject,
     /// `ts` is missing or no number.
@@ -249,6 +253,12 @@ const REASON_TEXTS: [(Odd, NoticeKind, &str, &str); REASONS] = [
         "Names hold raw control characters; they were kept.",
     ),
     (
+        Odd::LongText,
+        Repaired,
+        "long_name",
+        "Names are longer than 64 KiB; they were cut there.",
+    ),
+    (
         Odd::NegativeDur,
         Repaired,
         "negative_dur",
@@ -259,6 +269,12 @@ const REASON_TEXTS: [(Odd, NoticeKind, &str, &str); REASONS] = [
         Skipped,
         "broken_event",
         "stretch|stretches|of text in the event list could not be read as an event",
+    ),
+    (
+        Odd::TooLarge,
+        Skipped,
+        "large_event",
+        "event|events|exceeded 64 MiB, the limit for a single one,",
     ),
     (
         Odd::NotObject,

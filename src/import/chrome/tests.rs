@@ -1,5 +1,6 @@
 //! The importer as a whole on hand-written and random texts, cut into blocks anywhere.
 
+mod large;
 mod meaning;
 mod oracle;
 mod recovery;
@@ -49,6 +50,11 @@ fn open_list(events: &str) -> (Trace, ImportReport) {
 
 /// Reads a text cut into blocks at the given places.
 fn read_cut(text: &[u8], cuts: &[usize]) -> Read {
+    read_counted(text, cuts, &mut 0)
+}
+
+/// As [`read_cut`]; counts the bytes of all windows.
+fn read_counted(text: &[u8], cuts: &[usize], looked_at: &mut usize) -> Read {
     let mut builder = TraceBuilder::new();
     let mut report = ImportReport::default();
     let progress = Progress::new();
@@ -70,6 +76,7 @@ fn read_cut(text: &[u8], cuts: &[usize]) -> Read {
     };
     let mut stream = Stream::new(&mut ctx, source.clone());
     stream.run_cut(text, cuts);
+    *looked_at = stream.looked_at;
     let end = stream.end();
     let facts = Facts {
         path: PathBuf::from("trace.json"),

@@ -22,6 +22,18 @@ impl Repairs {
     }
 }
 
+/// Longest text that is kept in memory for each name; whatever it stands for, nobody reads more of it.
+const LONGEST: usize = 64 << 10;
+
+/// The beginning of a text that is longer than any name.
+pub(super) fn shortened(text: &str) -> Option<String> {
+    if text.len() <= LONGEST {
+        return None;
+    }
+    let end = text.floor_char_boundary(LONGEST);
+    Some(format!("{}…", &text[..end]))
+}
+
 /// The text of the bytes between two quotes.
 pub(super) fn unescape(raw: &[u8]) -> (Cow<'_, str>, Repairs) {
     let mut repairs = Repairs {
