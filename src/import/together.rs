@@ -69,7 +69,9 @@ pub(super) fn rank_of_name(path: &Path) -> Option<u32> {
 /// The numbers that follow a word, and what stands behind each.
 fn text_numbers<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = (u32, &'a str)> {
     text.match_indices(word).filter_map(move |(at, _)| {
-        let rest = text[at + word.len()..].trim_start_matches(['-', '_', '=']);
+        let rest = &text[at + word.len()..];
+        // One of them separates; a second one is a minus sign.
+        let rest = rest.strip_prefix(['-', '_', '=']).unwrap_or(rest);
         let end = rest.find(|c: char| !c.is_ascii_digit());
         let (digits, rest) = rest.split_at(end.unwrap_or(rest.len()));
         Some((digits.parse().ok()?, rest))
@@ -106,6 +108,8 @@ mod tests {
             ("worker2_step_12.1694128201554.pt.trace.json", Some(2)),
             ("worker3.pt.trace.json", Some(3)),
             ("decode-TP-3-DECODE.trace.json.gz", Some(3)),
+            ("rank_-1.json", None),
+            ("rank=-1.pt.trace.json", None),
             ("http-3.json", None),
             ("rank_unavailable_rank_not_found.json.gz", None),
             ("rank.1795966204.json", None),

@@ -6,6 +6,7 @@ use super::event::{Parser, Scalar};
 use super::key::END;
 use super::number;
 use super::scan::Scan;
+use super::tally::Odd;
 use crate::model::CopyKind;
 
 /// Args of a GPU row or an API call.
@@ -127,14 +128,20 @@ pub(super) fn read(
         end = if arg == Arg::Other {
             parser.skip(value)?
         } else {
-            take(parser, arg, value, raw)?
+            take(parser, class, arg, value, raw)?
         };
         before = value;
         number += 1;
     }
 }
 
-fn take(parser: &mut Parser<'_, '_>, arg: Arg, value: usize, raw: &mut RawExtra) -> Scan {
+fn take(
+    parser: &mut Parser<'_, '_>,
+    class: Class,
+    arg: Arg,
+    value: usize,
+    raw: &mut RawExtra,
+) -> Scan {
     let mut scalar = Scalar::Missing;
     let end = parser.scalar(value, &mut scalar)?;
     let int = match scalar {
@@ -143,8 +150,17 @@ fn take(parser: &mut Parser<'_, '_>, arg: Arg, value: usize, raw: &mut RawExtra)
     };
     match arg {
         Arg::Correlation => raw.extra.correlation = int.filter(|&c| c > 0),
-        Arg::Device => raw.device = number_in(scalar),
-        Arg::Stream => raw.stream = number_in(scalar),
+        Arg::Device | Arg::Stream => {
+            let number = number_in(scalar);
+            if number.is_none() && scalar != Scalar::Missing && class.is_gpu() {
+                let offset = parser.at + value as u64;
+                parser.chunk.tally.add(Odd::GpuNumber, offset);
+            }
+            match arg {
+                Arg::Device => raw.device = number,
+                _ => raw.stream = number,
+            }
+        }
         Arg::Bytes => raw.extra.bytes = int.filter(|&b| b >= 0),
         Arg::Kind => {
             if let Scalar::Text(text) = scalar {
@@ -160,12 +176,17 @@ fn take(parser: &mut Parser<'_, '_>, arg: Arg, value: usize, raw: &mut RawExtra)
     Ok(end)
 }
 
-/// The number of a device or stream: a whole number, or the first one in a text (`stream 7`).
+/// The number of a device or stream: a whole number, or the first one behind a word (`stream 7`). Other numbers
+/// (`1.5`) and lists are none.
 pub(super) fn number_in(scalar: Scalar<'_>) -> Option<i64> {
     match scalar {
         Scalar::Missing => None,
         Scalar::Int(i) => Some(i),
         Scalar::Text(text) => {
+            let word = text.trim_ascii_start().first()?;
+            if matches!(word, b'0'..=b'9' | b'.' | b'+' | b'-' | b'[' | b'{') {
+                return None;
+            }
             let start = text.iter().position(u8::is_ascii_digit)?;
             let digits = &text[start..];
             let len = digits
@@ -203,7 +224,17 @@ mod tests {
     fn streams_are_numbers_in_texts() {
         assert_eq!(number_in(Scalar::Text(b"stream 7 ")), Some(7));
         assert_eq!(number_in(Scalar::Int(-1)), Some(-1));
-        assert_eq!(number_in(Scalar::Text(b"default")), None);
+        for none in [
+            "default",
+            "5e-4",
+            "1.5",
+            ".5",
+            "-1.5",
+            "[7]",
+            "99999999999999999999",
+        ] {
+            assert_eq!(number_in(Scalar::Text(none.as_bytes())), None, "{none}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::args::{self, RawExtra};
 use super::category::Class;
 use super::chunk::{Chunk, NONE};
 use super::key::{END, Key};
-use super::number;
+use super::number::{self, NoTime};
 use super::scan::{Fail, Scan, byte, is_json_token, repaired_end, skip_object, skip_value};
 use super::scan::{skip_ws, string_end, token_end};
 use super::tally::Odd;
@@ -428,10 +428,15 @@ impl<'w> Parser<'w, '_> {
             }
         };
         *time = match number::us_to_ns(text) {
-            Some(ns) => Time::Ns(ns),
-            None if text == b"null" => Time::Missing,
-            None if number::sample(text).is_some() => Time::Far,
-            None => Time::Bad,
+            Ok(number::Ns { ns, rounded }) => {
+                if rounded {
+                    self.odd(Odd::Rounded, pos);
+                }
+                Time::Ns(ns)
+            }
+            Err(_) if text == b"null" => Time::Missing,
+            Err(NoTime::Far) => Time::Far,
+            Err(NoTime::NoNumber) => Time::Bad,
         };
         Ok(end)
     }
@@ -505,7 +510,13 @@ impl<'w> Parser<'w, '_> {
 
 /// A scalar from its text, `quoted` or not.
 pub(super) fn to_scalar(text: &[u8], quoted: bool) -> Scalar<'_> {
-    match number::integer(text) {
+    // In a text, `1e2` may be hexadecimal.
+    let number = if quoted {
+        number::integer(text)
+    } else {
+        number::whole(text)
+    };
+    match number {
         Some(i) => Scalar::Int(i),
         None if text == b"null" && !quoted => Scalar::Missing,
         None => Scalar::Text(text),

@@ -52,6 +52,10 @@ pub(super) enum Odd {
     UnknownPhase,
     /// A counter value that is no number.
     Value,
+    /// The number of a GPU or stream is no whole number.
+    GpuNumber,
+    /// A time with digits below 1 ns.
+    Rounded,
     /// A span at time 0 in a file that starts elsewhere.
     ZeroTime,
     /// The file does not begin with a bracket.
@@ -323,6 +327,18 @@ const REASON_TEXTS: [(Odd, NoticeKind, &str, &str); REASONS] = [
         Skipped,
         "bad_counter_value",
         "counter value|counter values|had another form than a number",
+    ),
+    (
+        Odd::GpuNumber,
+        Guessed,
+        "gpu_number",
+        "The device or stream in the args of GPU rows is no whole number; the pid or tid of the row was taken instead.",
+    ),
+    (
+        Odd::Rounded,
+        Info,
+        "rounded_time",
+        "Times have digits below 1 ns; they were rounded to whole nanoseconds.",
     ),
     (
         Odd::ZeroTime,

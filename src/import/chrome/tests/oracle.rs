@@ -41,7 +41,10 @@ fn plain(raw: &RawValue) -> String {
 /// The X spans of a text by serde_json, as [`spans`] gives them.
 fn by_serde(text: &str) -> Vec<(String, i64, i64, String, String)> {
     let document: Document<'_> = serde_json::from_str(text).expect("well formed");
-    let time = |raw: &RawValue| number::us_to_ns(raw.get().trim_matches('"').as_bytes());
+    let time = |raw: &RawValue| {
+        let time = number::us_to_ns(raw.get().trim_matches('"').as_bytes());
+        time.map(|time| time.ns)
+    };
     let mut all: Vec<_> = document
         .events
         .iter()

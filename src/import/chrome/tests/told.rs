@@ -27,6 +27,10 @@ fn numbers_that_are_no_times_are_told_from_what_is_no_number() {
             r#""ts":99999999999999999999,"dur":1"#,
             "had a time or a duration beyond 73 years",
         ),
+        (
+            r#""ts":5,"dur":1e400"#,
+            "had a time or a duration beyond 73 years",
+        ),
         (r#""ts":5,"dur":"long""#, "had a duration that is no number"),
         (r#""ts":"late","dur":1"#, "had no valid start (ts)"),
     ] {
@@ -35,6 +39,47 @@ fn numbers_that_are_no_times_are_told_from_what_is_no_number() {
         assert_eq!(t.spans().len(), 1);
         let expected = format!("skipped: 1 event {text} and was skipped (byte {at}).");
         assert_eq!(only(&report), expected);
+    }
+}
+
+#[test]
+fn digits_below_a_nanosecond_are_rounded_and_counted() {
+    let b = |ts: &str, dur: &str| {
+        format!(r#"{{"ph":"X","cat":"c","name":"b","pid":1,"tid":1,"ts":{ts},"dur":{dur}}}"#)
+    };
+    for (ts, dur, start, length, times) in [
+        ("1700000000000100.0004", "1", 100_000, 1_000, 1),
+        ("1700000000000100.0005", "2.0015", 100_001, 2_002, 2),
+        ("1700000000000100.00049999999999999", "1", 100_000, 1_000, 1),
+        ("1700000000000100.000500", "\"1e-4\"", 100_001, 0, 2),
+        ("1700000000000100.001000", "1.0e1", 100_001, 10_000, 0),
+    ] {
+        let (t, report) = open_list(&format!("{A},{}", b(ts, dur)));
+        let id = span(&t, "b");
+        let found = (t.spans().start(id), t.spans().dur(id));
+        assert_eq!(found, (start, length), "{ts} {dur}");
+        assert_eq!(count(&report, "rounded_time"), times, "{ts} {dur}");
+        assert_eq!(warnings(&report), Vec::<&str>::new());
+    }
+}
+
+#[test]
+fn numbers_of_gpus_are_read_whole_or_not_at_all() {
+    let kernel = |device: &str, stream: &str| {
+        format!(
+            r#"{{"ph":"X","cat":"kernel","name":"k","pid":3,"tid":4,"ts":9,"dur":1,"args":{{"device":{device},"stream":{stream}}}}}"#
+        )
+    };
+    for (device, stream, lane, odd) in [
+        ("1e2", "1E+1", "G100.10", 0),
+        ("\"0x64\"", "\"stream 7 \"", "G100.7", 0),
+        ("5e-4", "7", "G3.7", 1),
+        ("\"1e2\"", "1.5", "G3.4", 2),
+        ("[1]", "null", "G3.4", 1),
+    ] {
+        let (t, report) = open_list(&kernel(device, stream));
+        assert_eq!(t.lanes()[0].key, lane, "{device} {stream}");
+        assert_eq!(count(&report, "gpu_number"), odd, "{device} {stream}");
     }
 }
 
