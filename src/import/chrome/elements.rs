@@ -26,6 +26,8 @@ pub(super) struct Stop {
     pub consumed: usize,
     /// State there.
     pub state: State,
+    /// Lists in the list that are open there.
+    pub nested: u32,
     /// The list ended: `consumed` is behind its bracket.
     pub ended: bool,
 }
@@ -46,17 +48,19 @@ const MAX_GUESSES: u32 = 64;
 /// The longest key that begins an event, with its quotes.
 const KEY_ROOM: usize = 14;
 
-/// Reads the elements of `w` from `pos`. `last` says that no more text follows.
+/// Reads the elements of `w` from `pos`, where `nested` lists in the list are open. `last` says that no more text
+/// follows.
 pub(super) fn read(
     parser: &mut Parser<'_, '_>,
     mut pos: usize,
-    mut state: State,
+    (mut state, mut nested): (State, u32),
     last: bool,
 ) -> Stop {
     let w = parser.w;
-    let stop = |consumed, state, ended| Stop {
+    let stop = |consumed, (state, nested), ended| Stop {
         consumed,
         state,
+        nested,
         ended,
     };
     let mut event = Event::empty();
@@ -65,8 +69,8 @@ pub(super) fn read(
         if state == State::Lost {
             match find_event(parser, pos, defect, last) {
                 Found::Event(at) => (pos, state) = (at, State::Element),
-                Found::End(behind) => return stop(behind, state, true),
-                Found::Nothing(consumed) => return stop(consumed, state, false),
+                Found::End(behind) => return stop(behind, (state, nested), true),
+                Found::Nothing(consumed) => return stop(consumed, (state, nested), false),
             }
         }
         let gap = pos;
@@ -79,7 +83,7 @@ pub(super) fn read(
             parser.chunk.tally.add(Odd::Padding, parser.at + i as u64);
         }
         let Some(&b) = w.get(pos) else {
-            return stop(pos, state, false);
+            return stop(pos, (state, nested), false);
         };
         let mut odd = |odd: Odd| parser.chunk.tally.add(odd, parser.at + pos as u64);
         match b {
@@ -89,24 +93,49 @@ pub(super) fn read(
                 }
                 (pos, state) = (pos + 1, State::Element);
             }
+            b']' if nested > 0 => match closes_root_list(w, pos) {
+                Err(_) if !last => return stop(pos, (state, nested), false),
+                Ok(true) => return stop(pos + 1, (state, nested), true),
+                _ => {
+                    if state == State::Element {
+                        odd(Odd::Comma);
+                    }
+                    (pos, state, nested) = (pos + 1, State::Comma, nested - 1);
+                }
+            },
             b']' => match list_goes_on(w, pos) {
-                Err(_) if !last => return stop(pos, state, false),
+                Err(_) if !last => return stop(pos, (state, nested), false),
                 Ok(true) => {
-                    odd(Odd::Broken);
+                    odd(Odd::Bracket);
                     (pos, state) = (pos + 1, State::Comma);
                 }
                 _ => {
                     if state == State::Element {
                         odd(Odd::Comma);
                     }
-                    return stop(pos + 1, state, true);
+                    return stop(pos + 1, (state, nested), true);
                 }
             },
-            // A stray bracket, or a list in the list: its events count.
-            b'[' if begins_event(w, skip_ws(w, pos + 1)) == Ok(true) => {
-                odd(Odd::Broken);
-                (pos, state) = (pos + 1, State::First);
-            }
+            b'[' => match begins_event(w, skip_ws(w, pos + 1)) {
+                Err(_) if !last => return stop(pos, (state, nested), false),
+                Ok(true) => {
+                    if state == State::Comma {
+                        odd(Odd::NoComma);
+                    }
+                    odd(Odd::Nested);
+                    (pos, state, nested) = (pos + 1, State::First, nested.saturating_add(1));
+                }
+                _ if state == State::Comma => {
+                    odd(Odd::Broken);
+                    (pos, state) = (pos + 1, State::Lost);
+                }
+                _ => match element(parser, pos, last) {
+                    Element::Behind(end) => (pos, state) = (end, State::Comma),
+                    Element::Open => return stop(pos, (state, nested), false),
+                    Element::TooLarge => return stop(w.len(), (State::Lost, nested), false),
+                    Element::Broken => (pos, state) = (pos + 1, State::Lost),
+                },
+            },
             b'{' => {
                 if state == State::Comma {
                     odd(Odd::NoComma);
@@ -119,11 +148,11 @@ pub(super) fn read(
                     Err(Fail::More) if !last => {
                         take_back(parser, |p| p.event(pos, &mut Event::empty()));
                         if w.len() - pos <= MAX_EVENT {
-                            return stop(pos, State::Element, false);
+                            return stop(pos, (State::Element, nested), false);
                         }
                         let at = parser.at + pos as u64;
                         parser.chunk.tally.add(Odd::TooLarge, at);
-                        return stop(w.len(), State::Lost, false);
+                        return stop(w.len(), (State::Lost, nested), false);
                     }
                     Err(fail) => {
                         parser.chunk.tally.add(Odd::Broken, parser.at + pos as u64);
@@ -140,29 +169,48 @@ pub(super) fn read(
                 odd(Odd::Broken);
                 (pos, state) = (pos + 1, State::Lost);
             }
-            _ => match skip_value(w, pos, parser.at, &mut parser.chunk.tally) {
-                Ok(end) => {
-                    parser.chunk.events += 1;
-                    parser
-                        .chunk
-                        .tally
-                        .add(Odd::NotObject, parser.at + pos as u64);
-                    (pos, state) = (end, State::Comma);
-                }
-                Err(Fail::More) if !last => {
-                    take_back(parser, |p| skip_value(w, pos, p.at, &mut p.chunk.tally));
-                    if w.len() - pos <= MAX_EVENT {
-                        return stop(pos, state, false);
-                    }
-                    let at = parser.at + pos as u64;
-                    parser.chunk.tally.add(Odd::TooLarge, at);
-                    return stop(w.len(), State::Lost, false);
-                }
-                Err(_) => {
-                    parser.chunk.tally.add(Odd::Broken, parser.at + pos as u64);
-                    (pos, state) = (pos + 1, State::Lost);
-                }
+            _ => match element(parser, pos, last) {
+                Element::Behind(end) => (pos, state) = (end, State::Comma),
+                Element::Open => return stop(pos, (state, nested), false),
+                Element::TooLarge => return stop(w.len(), (State::Lost, nested), false),
+                Element::Broken => (pos, state) = (pos + 1, State::Lost),
             },
+        }
+    }
+}
+
+/// An element that is no object.
+enum Element {
+    /// It ends before this position.
+    Behind(usize),
+    /// The window cuts it off.
+    Open,
+    /// It is too large to wait for its end.
+    TooLarge,
+    /// It is none.
+    Broken,
+}
+
+fn element(parser: &mut Parser<'_, '_>, pos: usize, last: bool) -> Element {
+    let w = parser.w;
+    let offset = parser.at + pos as u64;
+    match skip_value(w, pos, parser.at, &mut parser.chunk.tally) {
+        Ok(end) => {
+            parser.chunk.events += 1;
+            parser.chunk.tally.add(Odd::NotObject, offset);
+            Element::Behind(end)
+        }
+        Err(Fail::More) if !last => {
+            take_back(parser, |p| skip_value(w, pos, p.at, &mut p.chunk.tally));
+            if w.len() - pos <= MAX_EVENT {
+                return Element::Open;
+            }
+            parser.chunk.tally.add(Odd::TooLarge, offset);
+            Element::TooLarge
+        }
+        Err(_) => {
+            parser.chunk.tally.add(Odd::Broken, offset);
+            Element::Broken
         }
     }
 }
@@ -267,6 +315,22 @@ fn list_goes_on(w: &[u8], at: usize) -> Result<bool, Fail> {
     }
 }
 
+/// True for a bracket behind which the root object goes on or ends, though lists in its list are open.
+fn closes_root_list(w: &[u8], at: usize) -> Result<bool, Fail> {
+    let next = skip_ws(w, at + 1);
+    match byte(w, next)? {
+        b'}' => Ok(true),
+        b',' => {
+            let key = skip_ws(w, next + 1);
+            if byte(w, key)? != b'"' {
+                return Ok(false);
+            }
+            Ok(byte(w, skip_ws(w, string_end(w, key)? + 1))? == b':')
+        }
+        _ => Ok(false),
+    }
+}
+
 /// True for a brace that is followed by a key of events.
 fn begins_event(w: &[u8], at: usize) -> Result<bool, Fail> {
     if byte(w, at)? != b'{' {
@@ -351,7 +415,7 @@ mod tests {
                 careful: false,
                 chunk,
             };
-            read(&mut parser, 0, state, last)
+            read(&mut parser, 0, (state, 0), last)
         };
         let mut whole = Chunk::default();
         read(&mut whole, 0, text.len(), State::First, true);

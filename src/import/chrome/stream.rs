@@ -36,6 +36,8 @@ pub(super) struct Stream<'a, 'b> {
     source: Source,
     /// The state of the list; `None` outside it.
     list: Option<State>,
+    /// Lists in the list that are open.
+    nested: u32,
     /// Bytes that are not done with.
     carry: Vec<u8>,
     carry_at: u64,
@@ -88,7 +90,7 @@ impl Guess {
                 careful: false,
                 chunk: &mut chunk,
             };
-            let stop = elements::read(&mut parser, start, State::Element, false);
+            let stop = elements::read(&mut parser, start, (State::Element, 0), false);
             (start, stop)
         });
         Self { chunk, found }
@@ -106,6 +108,7 @@ impl<'a, 'b> Stream<'a, 'b> {
             bytes: 0,
             source,
             list: None,
+            nested: 0,
             carry: Vec::new(),
             carry_at: 0,
             tried: 0,
@@ -172,8 +175,9 @@ impl<'a, 'b> Stream<'a, 'b> {
         let head = found.map_or(w.len(), |(start, _)| start);
         self.feed_joined(&w[..head], block.offset);
         if let Some((start, stop)) = found {
-            let lined_up =
-                self.carry.is_empty() && matches!(self.list, Some(State::Element | State::Lost));
+            let lined_up = self.carry.is_empty()
+                && self.nested == 0
+                && matches!(self.list, Some(State::Element | State::Lost));
             if lined_up {
                 self.take(&mut chunk, w, block.offset);
                 self.stopped(w, block.offset, stop);
@@ -232,10 +236,10 @@ impl<'a, 'b> Stream<'a, 'b> {
                     careful: last,
                     chunk: &mut chunk,
                 };
-                let stop = elements::read(&mut parser, pos, state, last);
+                let stop = elements::read(&mut parser, pos, (state, self.nested), last);
                 self.take(&mut chunk, w, at);
                 self.chunk = chunk;
-                pos = stop.consumed;
+                (pos, self.nested) = (stop.consumed, stop.nested);
                 if stop.ended {
                     self.list = None;
                     self.root.after_list();
@@ -256,6 +260,7 @@ impl<'a, 'b> Stream<'a, 'b> {
 
     /// Goes on behind a block that was read from a guessed place.
     fn stopped(&mut self, w: &[u8], at: u64, stop: Stop) {
+        self.nested = stop.nested;
         if stop.ended {
             self.list = None;
             self.root.after_list();

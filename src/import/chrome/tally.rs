@@ -12,6 +12,10 @@ pub(super) enum Odd {
     Comma,
     /// No comma between two elements.
     NoComma,
+    /// A list of events in the list.
+    Nested,
+    /// A closing bracket behind which the list goes on.
+    Bracket,
     /// Zero bytes or other control characters between two elements.
     Padding,
     /// A quote inside a text that is not escaped.
@@ -207,6 +211,18 @@ const REASON_TEXTS: [(Odd, NoticeKind, &str, &str); REASONS] = [
         Repaired,
         "missing_comma",
         "Elements without a comma between them were read as two.",
+    ),
+    (
+        Odd::Nested,
+        Repaired,
+        "nested_list",
+        "Lists of events inside the event list were read as parts of it.",
+    ),
+    (
+        Odd::Bracket,
+        Repaired,
+        "early_bracket",
+        "Closing brackets stand in front of more events; they were passed over.",
     ),
     (
         Odd::Padding,

@@ -237,14 +237,36 @@ fn what_is_shown_and_what_is_not_is_said_in_numbers() {
 
 #[test]
 fn lists_in_the_list_are_read_too() {
-    for text in [
-        format!("[[{A}],[{B}]]"),
-        format!("[{A},[{B}]"),
-        format!("[{A}],{B}]"),
+    let c = A.replace("\"a\"", "\"c\"");
+    for (text, told) in [
+        (format!("[[{A}],[{B}],{c}]"), vec!["nested_list"]),
+        (format!("[{A},[{B},{c}]]"), vec!["nested_list"]),
+        (format!("[{A},[{B}, [ {c} ] ] ]"), vec!["nested_list"]),
+        (
+            format!("{{\"traceEvents\":[{A},[{B}],{c}],\"schemaVersion\":1}}"),
+            vec!["nested_list"],
+        ),
+        (
+            format!("{{\"traceEvents\":[{A},{c},[{B}]],\"schemaVersion\":1}}"),
+            vec!["nested_list"],
+        ),
+        // What is not closed, or closed too early.
+        (
+            format!("{{\"traceEvents\":[{A},[{B},{c}],\"schemaVersion\":1}}"),
+            vec!["nested_list"],
+        ),
+        (format!("[{A},[{B},{c}]"), vec!["not_closed", "nested_list"]),
+        (format!("[{A}],{B},{c}]"), vec!["early_bracket"]),
+        (
+            format!("[{A} [{B},{c},]]"),
+            vec!["extra_comma", "missing_comma", "nested_list"],
+        ),
     ] {
-        let (t, report) = open(&text);
-        assert_eq!(names(&t), ["a", "b"], "{text}");
-        assert!(count(&report, "broken_event") > 0, "{text}");
+        for cut in 0..text.len() {
+            let (t, report) = read_cut(text.as_bytes(), &[cut]).expect("readable");
+            assert_eq!(names(&t), ["a", "c", "b"], "{text}");
+            assert_eq!(warnings(&report), told, "{text}, cut at {cut}");
+        }
     }
 }
 
