@@ -338,3 +338,125 @@ fn a_damaged_member_of_gzip_data_costs_no_event_of_another_one() {
         }
     }
 }
+
+const X: &str = r#"{"ph":"X","cat":"cpu_op","name":"a\\ [\"b\"}]","pid":1,"tid":"m","ts":9.5,"dur":1,"args":{"d":[[1],{}],"e":{}}}"#;
+
+#[test]
+fn a_piece_from_anywhere_in_a_trace_opens_and_says_what_is_missing() {
+    let dir = folder("pieces");
+    let text = format!(
+        r#"{{"schemaVersion":1,"deviceProperties":[{{"id":0,"name":"GPU {{0}}"}}],"INFO":[],"traceEvents":[{X},{X},{X}],"displayTimeUnit":"ms"}}"#
+    );
+    let events: Vec<usize> = text.match_indices(X).map(|(at, _)| at).collect();
+    let list = events[0] - 1;
+    for from in (1..=events[2]).filter(|&from| from != list) {
+        let loaded = load(&write(dir.join("piece.json"), &text[from..]));
+        let loaded = loaded.unwrap_or_else(|e| panic!("from {from}: {e}"));
+        let left: Vec<&usize> = events.iter().filter(|&&e| e >= from).collect();
+        assert_eq!(loaded.trace.spans().len(), left.len(), "from {from}");
+        let expected = match left[0] - from {
+            0 => "damaged: The file begins in the middle of a trace: what came before its first event is missing.".to_owned(),
+            skipped => format!(
+                "damaged: The file begins in the middle of a trace: what came before it is missing, and its first \
+                 {skipped} bytes, up to the first whole event, were skipped."
+            ),
+        };
+        let told = said(&loaded);
+        assert_eq!(told[0], expected, "from {from}");
+        assert!(
+            told[1..].iter().all(|t| t.starts_with("not recorded")),
+            "from {from}: {told:?}"
+        );
+    }
+}
+
+#[test]
+fn pieces_of_a_real_trace_hold_all_their_whole_events() {
+    let name =
+        "traces/torch/AMD-AGI-TraceLens__h100_google_owlv2-large-patch14-ensemble__1016001.json.gz";
+    let Some(path) = common::shared(name) else {
+        return;
+    };
+    let mut text = Vec::new();
+    let file = std::fs::File::open(path).expect("there");
+    std::io::Read::read_to_end(&mut flate2::read::MultiGzDecoder::new(file), &mut text)
+        .expect("whole");
+    let begin = b"    {\n      \"ph\"";
+    let starts: Vec<usize> = memchr::memmem::find_iter(&text, begin)
+        .map(|at| at + 4)
+        .collect();
+    let dir = folder("real_pieces");
+    let mut from = 1;
+    for i in 0..100 {
+        from = (from * 48_271 + 11 * i) % (text.len() - 60_000);
+        let to = from + 60_000;
+        let loaded = load(&write(dir.join("piece.json"), &text[from..to]));
+        let loaded = loaded.unwrap_or_else(|e| panic!("from {from}: {e}"));
+        let inside: Vec<usize> = starts
+            .iter()
+            .copied()
+            .filter(|s| (from..to).contains(s))
+            .collect();
+        let notices = &loaded.report.notices;
+        let head = notices.iter().find(|n| n.code == "no_head").expect("told");
+        let first = stallscope::import::Place::Byte((inside[0] - from) as u64);
+        assert_eq!(head.places, [first], "from {from}");
+        // The last one is cut off.
+        assert_eq!(
+            loaded.report.files[0].events,
+            inside.len() as u64 - 1,
+            "from {from}"
+        );
+    }
+}
+
+#[test]
+fn a_trace_that_ends_before_its_first_event_is_told_from_other_json() {
+    let dir = folder("ends");
+    let text = format!(r#"{{"schemaVersion":1,"traceEvents":[{X}"#);
+    let list = text.find('[').expect("there");
+    for (from, to) in [
+        (0, 2),
+        (0, 12),
+        (0, 25),
+        (0, list + 1),
+        (0, list + 2),
+        (0, text.len() - 1),
+        (list, list + 1),
+        (list, list + 40),
+    ] {
+        let cut = &text[from..to];
+        let error = load(&write(dir.join("cut.json"), cut))
+            .err()
+            .expect("refused");
+        let place = match (from, to) {
+            (0, 2 | 12) => "before any event list (traceEvents)",
+            (0, 25) => "behind the key schemaVersion and before any event list (traceEvents)",
+            _ => "before its first whole event",
+        };
+        let cause = format!("The file ends early, {place}: nothing of it can be shown.");
+        assert_eq!(
+            (error.kind, error.cause),
+            (ErrorKind::Corrupt, cause),
+            "{cut}"
+        );
+        assert_eq!(
+            error.place,
+            Some(stallscope::import::Place::Byte(cut.len() as u64)),
+            "{cut}"
+        );
+        assert!(error.remedy.starts_with("Copy the file again"), "{cut}");
+    }
+    for text in [text.replace('"', "'"), format!("[{}]", X.replace('"', "'"))] {
+        let error = load(&write(dir.join("single.json"), &text))
+            .err()
+            .expect("refused");
+        let cause =
+            "This is no valid JSON: its keys stand between single quotes, as Python prints a dict.";
+        assert_eq!(error.cause, cause);
+    }
+    let error = load(&write(dir.join("tail.json"), &X[1..]))
+        .err()
+        .expect("refused");
+    assert!(error.cause.contains("no whole event"), "{error}");
+}

@@ -24,6 +24,7 @@ mod lenient;
 mod memory;
 mod nsight;
 mod open;
+mod piece;
 mod progress;
 mod report;
 mod runs;

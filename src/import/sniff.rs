@@ -10,17 +10,16 @@ use std::path::Path;
 
 use super::damage::{Damage, SharedGaps};
 use super::gzip::Members;
+use super::piece::{self, Piece};
 use super::progress::Progress;
 use super::traps::Trap;
+use lines::Lines;
 
 /// Bytes that are looked at.
 pub(super) const HEAD: usize = 64 << 10;
 
 /// Bytes that are looked at where the first record does not end before.
 const LONG_HEAD: usize = 16 << 20;
-
-/// Lines that are looked at, at most.
-const LINES: usize = 200;
 
 /// What a file is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,7 +122,10 @@ impl Head {
                 self.skipped += blanks as u64;
                 self.zeros |= memchr::memchr(0, &self.bytes[..blanks]).is_some();
                 self.bytes.drain(..blanks);
-            } else if room < LONG_HEAD && first_record_is_open(&self.bytes) {
+            } else if room < LONG_HEAD
+                && (first_record_is_open(&self.bytes)
+                    || piece::look(text_of(&self.bytes)) == Piece::Open)
+            {
                 room *= 16;
             } else {
                 self.bytes.truncate(room);
@@ -169,7 +171,23 @@ impl Head {
     }
 
     fn text_content(&self) -> Content {
+        use Trap::{JsonLines, MemoryTimeline, OtherJson, OtherText, TextLog};
         let text = text_of(&self.bytes);
+        match self.whole_content(text) {
+            Content::Pfw if looks_like_dftracer(text) => Content::Pfw,
+            Content::Chrome { sure: false }
+            | Content::Pfw
+            | Content::Trap(JsonLines | MemoryTimeline | OtherJson | OtherText(_) | TextLog)
+                if piece::look(text) == Piece::Yes =>
+            {
+                Content::Chrome { sure: true }
+            }
+            content => content,
+        }
+    }
+
+    /// What the text is if it is whole.
+    fn whole_content(&self, text: &[u8]) -> Content {
         match text.first() {
             None => Content::Trap(match &self.damage {
                 Some(damage) => Trap::Damaged(damage.nothing("text")),
@@ -190,7 +208,12 @@ impl Head {
             return Content::Chrome { sure: true };
         }
         let next = first.end.map(|end| trim_start(&text[end..]).first());
-        let is_line = !matches!(next, None | Some(Some(b',')));
+        let is_line = match (first.end, next.flatten()) {
+            (None, _) | (_, Some(b',')) => false,
+            // The last event of a list without its beginning.
+            (Some(end), Some(b']')) => looks_like_dftracer(&text[..end]),
+            _ => true,
+        };
         // A record that the head cuts off says by its own signs whose it is.
         let is_line = is_line || (first.end.is_none() && looks_like_dftracer(text));
         if has("ph") && (is_line || are_dftracer(text)) {
@@ -531,47 +554,6 @@ fn string_end(text: &[u8], from: usize) -> Option<usize> {
     }
 }
 
-/// Counts of lines by shape.
-#[derive(Default)]
-struct Lines {
-    /// `{… "ph" …}` alone on a line, with or without a comma behind.
-    records: usize,
-    /// Those with one.
-    with_comma: usize,
-    /// Everything else but blank lines and brackets.
-    other: usize,
-}
-
-impl Lines {
-    fn count(text: &[u8], whole: bool) -> Self {
-        let mut lines = Self::default();
-        let mut rest = text;
-        for _ in 0..LINES {
-            let (line, tail) = match memchr::memchr(b'\n', rest) {
-                Some(end) => (&rest[..end], &rest[end + 1..]),
-                // The last line may be cut by the end of the head.
-                None if whole => (rest, &rest[..0]),
-                None => break,
-            };
-            rest = tail;
-            let line = trim_start(line).trim_ascii_end();
-            let bare = line.strip_suffix(b",").unwrap_or(line);
-            if bare.starts_with(b"{")
-                && bare.ends_with(b"}")
-                && memchr::memmem::find(bare, b"\"ph\"").is_some()
-            {
-                lines.records += 1;
-                lines.with_comma += usize::from(bare.len() < line.len());
-            } else if !matches!(bare, b"" | b"[" | b"]") {
-                lines.other += 1;
-            }
-            if rest.is_empty() {
-                break;
-            }
-        }
-        lines
-    }
-}
-
+mod lines;
 #[cfg(test)]
 mod tests;

@@ -375,6 +375,10 @@ pub(super) struct Chunk {
     pub phases: PhaseCounts,
     /// Oddities.
     pub tally: Tally,
+    /// Where the first event stands that was searched for.
+    pub found: Option<u64>,
+    /// The text ends inside an event.
+    pub cut_off: bool,
     /// Layout of the events; kept from window to window.
     pub shape: Shape<KEYS>,
     /// Layout of args, by class and number of the key; kept from window to window.
@@ -414,5 +418,7 @@ impl Chunk {
         self.events = 0;
         self.phases = PhaseCounts::default();
         self.tally = Tally::default();
+        self.found = None;
+        self.cut_off = false;
     }
 }

@@ -68,7 +68,11 @@ pub(super) fn read(
     loop {
         if state == State::Lost {
             match find_event(parser, pos, defect, last) {
-                Found::Event(at) => (pos, state) = (at, State::Element),
+                Found::Event(at) => {
+                    let offset = parser.at + at as u64;
+                    parser.chunk.found.get_or_insert(offset);
+                    (pos, state) = (at, State::Element);
+                }
                 Found::End(behind) => return stop(behind, (state, nested), true),
                 Found::Nothing(consumed) => return stop(consumed, (state, nested), false),
             }
@@ -158,7 +162,10 @@ pub(super) fn read(
                         parser.chunk.tally.add(Odd::Broken, parser.at + pos as u64);
                         defect = match fail {
                             Fail::Broken(at) => at,
-                            Fail::More => w.len(),
+                            Fail::More => {
+                                parser.chunk.cut_off = true;
+                                w.len()
+                            }
                         };
                         (pos, state) = (pos + 1, State::Lost);
                     }

@@ -116,7 +116,7 @@ fn finish(end: End, source: Source, facts: &Facts, ctx: &mut Context<'_>) -> Res
             let damage = facts.damage.as_ref().filter(|d| d.is_cut());
             return Err(match damage {
                 Some(damage) => refuse::damaged(&facts.path, damage),
-                None => refuse::refuse(&facts.path, &root, &early.tally),
+                None => refuse::refuse(&root, &early, open, facts),
             });
         }
     };
@@ -202,6 +202,18 @@ fn name_source(root: &Root, merged: &Merged, path: &Path, ctx: &mut Context<'_>)
 /// What is said about a file that ends early, or goes on behind its end.
 fn ends(root: &Root, merged: &Merged, open: bool, facts: &Facts, report: &mut ImportReport) {
     let id = Some(merged.source);
+    if let (Form::Headless, Some(first)) = (root.form, root.first_event) {
+        let what = match first {
+            0 => "what came before its first event is missing".to_owned(),
+            _ => format!(
+                "what came before it is missing, and its first {} bytes, up to the first whole event, were skipped",
+                format_count(first)
+            ),
+        };
+        let text = format!("The file begins in the middle of a trace: {what}.");
+        let place = [Place::Byte(first)];
+        report.note_whole(NoticeKind::Damaged, "no_head", id, 1, &place, text);
+    }
     let events = |n: u64| {
         let noun = if n == 1 { "event" } else { "events" };
         format!("{} {noun}", format_count(n))

@@ -2,14 +2,17 @@
 
 use std::path::Path;
 
+use super::Facts;
 use super::root::{Form, Root};
-use super::tally::{Odd, Tally};
+use super::stream::Early;
+use super::tally::Odd;
 use crate::import::damage::Damage;
 use crate::import::error::{ErrorKind, LoadError};
 use crate::import::report::Place;
 
-/// Why a file without any event cannot be opened.
-pub(super) fn refuse(path: &Path, root: &Root, tally: &Tally) -> LoadError {
+/// Why a file without any event cannot be opened; `open` says that its list or root object does not end.
+pub(super) fn refuse(root: &Root, early: &Early, open: bool, facts: &Facts) -> LoadError {
+    let (path, tally) = (facts.path.as_path(), &early.tally);
     let first = tally.first(Odd::Broken);
     let error = |kind, cause: String, remedy: &str| LoadError::new(kind, path, cause, remedy);
     let has = |key: &str| root.keys.iter().any(|k| k == key);
@@ -20,6 +23,17 @@ pub(super) fn refuse(path: &Path, root: &Root, tally: &Tally) -> LoadError {
             "Record again: the profiler did not get to write its trace.",
         ),
         Form::Array if tally.count(Odd::NotObject) > 0 => array(path, root, first),
+        Form::Array | Form::Object if single_quotes(&early.broken) => single_quoted(path),
+        Form::Array | Form::Object
+            if root.has_list && open && (early.cut_off || first.is_none()) =>
+        {
+            cut(facts, "before its first whole event")
+        }
+        Form::Object if root.has_list => error(
+            ErrorKind::Corrupt,
+            "No event of its list traceEvents can be read: it is no valid JSON.".to_owned(),
+            "Record again, or open the file that the profiler wrote itself.",
+        ),
         Form::Object if has("rocprofiler-sdk-tool") => error(
             ErrorKind::Unsupported,
             "This is the JSON output of rocprofiler-sdk (rocprofv3), not a Chrome trace: it has no traceEvents.".to_owned(),
@@ -43,6 +57,17 @@ pub(super) fn refuse(path: &Path, root: &Root, tally: &Tally) -> LoadError {
             ),
             "Open the *.pt.trace.json that torch.profiler wrote.",
         ),
+        Form::Object if single_quotes(&root.head) => single_quoted(path),
+        Form::Object if root.is_cut() => {
+            let list = "before any event list (traceEvents)";
+            let keys = root.keys.join(", ");
+            let place = match root.keys.len() {
+                0 => list.to_owned(),
+                1 => format!("behind the key {keys} and {list}"),
+                _ => format!("behind the keys {keys} and {list}"),
+            };
+            cut(facts, &place)
+        }
         Form::Object => {
             let keys = match root.keys.len() {
                 0 => "It has no keys that can be read".to_owned(),
@@ -62,6 +87,34 @@ pub(super) fn refuse(path: &Path, root: &Root, tally: &Tally) -> LoadError {
         Form::Headless => headless(path, root),
     }
     .at_first(first)
+}
+
+/// The end of the file is missing.
+fn cut(facts: &Facts, place: &str) -> LoadError {
+    LoadError::new(
+        ErrorKind::Corrupt,
+        &facts.path,
+        format!("The file ends early, {place}: nothing of it can be shown."),
+        "Copy the file again from where it was written; if it ends there too, record again and let the profiler finish \
+         before the program ends.",
+    )
+    .at(Place::Byte(facts.inflated_bytes))
+}
+
+/// True where keys stand between single quotes.
+fn single_quotes(text: &[u8]) -> bool {
+    let text = text.trim_ascii_start();
+    let inner = text.strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
+    inner.is_some_and(|inner| inner.first() == Some(&b'\''))
+}
+
+fn single_quoted(path: &Path) -> LoadError {
+    LoadError::new(
+        ErrorKind::Corrupt,
+        path,
+        "This is no valid JSON: its keys stand between single quotes, as Python prints a dict.",
+        "Write it with json.dump, or open the file that the profiler wrote itself.",
+    )
 }
 
 /// Why a file of which no event could be read before it is damaged cannot be opened.
@@ -101,6 +154,23 @@ fn headless(path: &Path, root: &Root) -> LoadError {
             path,
             "This is binary data (a protobuf such as an XPlane or Perfetto trace, perhaps), not JSON.",
             "Export the trace as Chrome JSON: for JAX, the *.trace.json.gz that lies beside the .xplane.pb.",
+        );
+    }
+    let keys: [&[u8]; 6] = [
+        b"\"ph\"",
+        b"\"ts\"",
+        b"\"dur\"",
+        b"\"tid\"",
+        b"\"args\"",
+        b"\"cat\"",
+    ];
+    let is_inside = |key: &&[u8]| memchr::memmem::find(head, key).is_some();
+    if keys.iter().filter(|key| is_inside(key)).count() > 1 {
+        return LoadError::new(
+            ErrorKind::Corrupt,
+            path,
+            "This looks like a piece of a trace without its beginning, and no whole event is in it.",
+            "Open the whole file.",
         );
     }
     if memchr::memchr(b'{', head).is_some() {

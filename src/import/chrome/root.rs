@@ -63,8 +63,12 @@ pub(super) struct Root {
     pub tally: Tally,
     /// An event list was found.
     pub has_list: bool,
+    /// Where the first event of a text without its beginning is.
+    pub first_event: Option<u64>,
     /// What `traceEvents` is, where it is no list.
     pub no_list: Option<&'static str>,
+    /// The text is known to be a piece of a trace without its beginning.
+    pub is_piece: bool,
     /// What stands behind the end of the trace.
     pub unread: Option<Unread>,
 }
@@ -157,13 +161,23 @@ impl Root {
 
     /// True where nothing more is expected.
     pub fn is_complete(&self) -> bool {
-        matches!(self.at, At::End)
+        match self.at {
+            At::End => true,
+            // Whether a root object was around the list is not known.
+            At::Key => self.form == Form::Headless,
+            _ => false,
+        }
+    }
+
+    /// True where the text ends inside the root object, which could be read up to there.
+    pub fn is_cut(&self) -> bool {
+        matches!(self.at, At::Key | At::Skipping(_)) && self.form == Form::Object
     }
 
     /// Goes on behind the event list.
     pub fn after_list(&mut self) {
         self.at = match self.form {
-            Form::Object => At::Key,
+            Form::Object | Form::Headless => At::Key,
             _ => At::End,
         };
     }
@@ -172,33 +186,31 @@ impl Root {
         let bom = usize::from(pos == 0 && w.starts_with(BOM)) * BOM.len();
         let pos = skip_ws(w, pos + bom);
         match byte(w, pos)? {
-            b'[' => {
+            b'[' if !self.is_piece => {
                 self.form = Form::Array;
                 self.has_list = true;
                 Ok(Step::List(pos + 1, elements::State::First))
             }
             b'{' => match is_bare_event(w, at, pos) {
-                Ok(false) => {
-                    self.form = Form::Object;
-                    self.at = At::Key;
-                    Ok(Step::Wait(pos + 1))
-                }
                 Err(Fail::More) if !last && w.len() - pos < MAX_VALUE => Err(Fail::More),
-                Ok(true) => Ok(self.headless(at, pos, elements::State::First)),
-                Err(_) => {
+                Ok(true) => {
+                    self.first_event = Some(at + pos as u64);
+                    Ok(self.headless(pos, elements::State::First))
+                }
+                _ if self.is_piece => Ok(self.headless(pos, elements::State::Lost)),
+                _ => {
                     self.form = Form::Object;
                     self.at = At::Key;
                     Ok(Step::Wait(pos + 1))
                 }
             },
-            _ => Ok(self.headless(at, pos, elements::State::Lost)),
+            _ => Ok(self.headless(pos, elements::State::Lost)),
         }
     }
 
-    fn headless(&mut self, at: u64, pos: usize, state: elements::State) -> Step {
+    fn headless(&mut self, pos: usize, state: elements::State) -> Step {
         self.form = Form::Headless;
         self.has_list = true;
-        self.tally.add(Odd::NoHead, at + pos as u64);
         Step::List(pos, state)
     }
 
@@ -286,6 +298,12 @@ impl Root {
         }
         Step::Wait(w.len().saturating_sub(KEY.len()))
     }
+}
+
+/// What stands behind the mark and the blanks in front.
+pub(super) fn text_of(w: &[u8]) -> &[u8] {
+    let bom = usize::from(w.starts_with(BOM)) * BOM.len();
+    &w[skip_ws(w, bom)..]
 }
 
 /// True where the object at `pos` is an event itself: a list without its bracket.

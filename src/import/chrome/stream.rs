@@ -9,10 +9,11 @@ use super::chunk::Chunk;
 use super::elements::{self, MAX_EVENT, State, Stop};
 use super::event::Parser;
 use super::merge::Merged;
-use super::root::{Root, Step};
+use super::root::{Root, Step, text_of};
 use super::tally::{Odd, Tally};
 use crate::import::Context;
 use crate::import::input::{Block, Blocks};
+use crate::import::piece::{self, Piece};
 use crate::import::stages::{self, Spares};
 use crate::model::Source;
 
@@ -56,6 +57,27 @@ pub(super) struct Early {
     pub tally: Tally,
     /// Elements, none of which is an object.
     pub events: u64,
+    /// The text ends inside an event.
+    pub cut_off: bool,
+    /// How the first stretch begins that is no event.
+    pub broken: Vec<u8>,
+}
+
+impl Early {
+    fn take(&mut self, chunk: &mut Chunk, w: &[u8], at: u64) {
+        /// Enough to see how texts are quoted.
+        const SHOWN: usize = 64;
+        if self.tally.count(Odd::Broken) == 0
+            && let Some(first) = chunk.tally.first(Odd::Broken)
+        {
+            let from = usize::try_from(first - at).unwrap_or(usize::MAX);
+            let rest = w.get(from..).unwrap_or_default();
+            self.broken = rest[..rest.len().min(SHOWN)].to_vec();
+        }
+        self.events += chunk.events;
+        self.cut_off |= chunk.cut_off;
+        self.tally.take(&mut chunk.tally);
+    }
 }
 
 /// What a whole stream came to.
@@ -171,6 +193,9 @@ impl<'a, 'b> Stream<'a, 'b> {
     fn accept(&mut self, block: &Block, guess: Guess) -> Box<Chunk> {
         let w = &block.bytes;
         self.bytes = block.offset + w.len() as u64;
+        if block.offset == 0 {
+            self.root.is_piece = piece::look(text_of(w)) == Piece::Yes;
+        }
         let Guess { mut chunk, found } = guess;
         let head = found.map_or(w.len(), |(start, _)| start);
         self.feed_joined(&w[..head], block.offset);
@@ -179,6 +204,9 @@ impl<'a, 'b> Stream<'a, 'b> {
                 && self.nested == 0
                 && matches!(self.list, Some(State::Element | State::Lost));
             if lined_up {
+                if self.list == Some(State::Lost) {
+                    chunk.found = Some(block.offset + start as u64);
+                }
                 self.take(&mut chunk, w, block.offset);
                 self.stopped(w, block.offset, stop);
             } else {
@@ -273,10 +301,10 @@ impl<'a, 'b> Stream<'a, 'b> {
     }
 
     fn take(&mut self, chunk: &mut Chunk, w: &[u8], at: u64) {
+        self.root.first_event = self.root.first_event.or(chunk.found);
         if self.merged.is_none() {
             if chunk.events == chunk.tally.count(Odd::NotObject) {
-                self.early.events += chunk.events;
-                self.early.tally.take(&mut chunk.tally);
+                self.early.take(chunk, w, at);
                 return;
             }
             let early = std::mem::take(&mut self.early);

@@ -62,8 +62,6 @@ pub(super) enum Odd {
     Rounded,
     /// A span at time 0 in a file that starts elsewhere.
     ZeroTime,
-    /// The file does not begin with a bracket.
-    NoHead,
     /// The part of the file outside the event list is broken.
     Root,
     /// An end without a begin.
@@ -361,12 +359,6 @@ const REASON_TEXTS: [(Odd, NoticeKind, &str, &str); REASONS] = [
         Skipped,
         "zero_time",
         "span|spans|lay at time 0, far from everything else in the file,",
-    ),
-    (
-        Odd::NoHead,
-        Damaged,
-        "no_head",
-        "The file begins in the middle of a trace; what is before its first whole event is lost.",
     ),
     (
         Odd::Root,
