@@ -19,9 +19,10 @@ use crate::model::{ArgsRef, CopyKind};
 pub(super) const NONE: u32 = u32::MAX;
 
 /// An identifier as written, equal by value: `5`, `5.0`, `"5"` and `0x5` are one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Id {
     /// Absent or null.
+    #[default]
     Missing,
     /// A whole number.
     Int(i64),
@@ -246,6 +247,8 @@ pub(super) struct Extra {
     pub wait_on_stream: Option<i64>,
     /// Correlation of the call that recorded it.
     pub record_correlation: Option<i64>,
+    /// The pid of an operation, where it is not the number of its GPU.
+    pub process: Id,
 }
 
 /// A begin or an end.

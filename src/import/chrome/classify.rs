@@ -124,6 +124,9 @@ impl<'w> Parser<'w, '_> {
         {
             extra.copy = args::direction(&self.w[start..end]).or(extra.copy);
         }
+        if class.is_operation() && raw.device.is_some() && number_in(event.pid) != raw.device {
+            extra.process = self.id(event.pid);
+        }
         let lane = if class.is_gpu() {
             let either = |arg: Option<i64>, field: Scalar<'_>| {
                 arg.or_else(|| number_in(field)).unwrap_or(UNKNOWN_NUMBER)

@@ -177,6 +177,11 @@ impl LaneTable {
         Some(process)
     }
 
+    /// The process of a pid, if anything made it.
+    pub fn known_process(&self, pid: Id) -> Option<ProcessId> {
+        self.processes.get(&pid).copied()
+    }
+
     fn stream(&mut self, key: LaneKey, source: SourceId, builder: &mut TraceBuilder) -> StreamId {
         let number = |id: Id| match id {
             Id::Int(i) => i,

@@ -1,12 +1,17 @@
 //! Which call launched which GPU operation, what blocking calls waited for, which backward op belongs to which
 //! forward op.
 //!
-//! Correlation ids decide; flow events are used only for operations that carry none. A file whose first thousand
+//! Correlation ids decide, within one process (see [`super::owners`]); flow events are used only for operations that carry none. A file whose first thousand
 //! operations all carry one is taken to have them throughout, and its flows, two per operation, are not kept.
+
+use std::collections::BTreeSet;
 
 use super::chunk::{Extra, FlowEvent, Id};
 use super::lanes::LaneTable;
-use crate::model::{CatId, DeviceId, LaneId, RawSpan, SpanId, StreamId, SyncScope, TraceBuilder};
+use super::owners::{Linked, Owners, process_of};
+use crate::model::{
+    CatId, DeviceId, LaneId, ProcessId, RawSpan, SpanId, StreamId, SyncScope, Trace, TraceBuilder,
+};
 
 /// The kinds of rows that say what a blocking call waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,10 +58,14 @@ pub(super) struct Links {
     pub operations: Vec<(i64, RawSpan)>,
     /// Operations without a correlation.
     pub operations_without: Vec<RawSpan>,
+    /// The pids of operations that name another one than their GPU.
+    pub named: Vec<(RawSpan, Id)>,
     /// Rows about synchronisation.
     pub syncs: Vec<SyncRow>,
     /// Launch flows, by lane keys of the file, as long as they may be needed.
     flows: Vec<FlowEvent>,
+    /// The processes of the calls.
+    processes: BTreeSet<Option<ProcessId>>,
     /// Flows of forward to backward ops, by lane keys of the file.
     pub fwdbwd: Vec<FlowEvent>,
 }
@@ -81,35 +90,79 @@ impl Links {
         (self.operations.len() + self.operations_without.len()) as u64
     }
 
-    /// Makes all links. Returns how many operations have no call in the file.
-    pub fn resolve(mut self, builder: &mut TraceBuilder, lanes: &LaneTable, cpu_op: CatId) -> u64 {
-        self.first_calls(builder);
-        let mut unlinked = 0;
+    /// Makes all links.
+    pub fn resolve(
+        mut self,
+        builder: &mut TraceBuilder,
+        lanes: &LaneTable,
+        cpu_op: CatId,
+    ) -> Linked {
+        let several = self.has_several_processes(builder.so_far());
+        self.first_calls(builder, several);
         self.operations.sort_by_key(|o| o.0);
+        let (owners, mut linked) = if several {
+            let named = |operation: RawSpan| {
+                let at = self.named.binary_search_by_key(&operation, |n| n.0).ok()?;
+                let process = lanes.known_process(self.named[at].1)?;
+                self.processes.contains(&Some(process)).then_some(process)
+            };
+            Owners::link(&self, builder.so_far(), named)
+        } else {
+            (Owners::default(), self.by_correlation())
+        };
+        for &(call, operation) in &linked.pairs {
+            builder.link_launch(call, operation);
+        }
+        linked.without += self.by_flow(builder, lanes);
+        self.sync_scopes(builder, lanes, &owners);
+        self.forward_backward(builder, lanes, cpu_op);
+        linked
+    }
+
+    /// Links the operations of the only process.
+    fn by_correlation(&self) -> Linked {
+        let mut linked = Linked::default();
         let mut calls = self.calls.iter().peekable();
         for &(correlation, operation) in &self.operations {
             while calls.next_if(|c| c.0 < correlation).is_some() {}
             match calls.peek() {
                 Some(&&(found, call)) if found == correlation => {
-                    builder.link_launch(call, operation);
+                    linked.pairs.push((call, operation));
                 }
-                _ => unlinked += 1,
+                _ => linked.without += 1,
             }
         }
-        unlinked += self.by_flow(builder, lanes);
-        self.sync_scopes(builder, lanes);
-        self.forward_backward(builder, lanes, cpu_op);
-        unlinked
+        linked
     }
 
-    /// Sorts the calls and keeps the one that starts first of each correlation: a runtime call may wrap a driver call.
-    fn first_calls(&mut self, builder: &TraceBuilder) {
-        let start = |call: RawSpan| builder.so_far().spans().start(SpanId(call.0));
-        self.calls.sort_by_key(|c| c.0);
+    /// Sees whose calls there are.
+    fn has_several_processes(&mut self, trace: &Trace) -> bool {
+        let mut last = None;
+        for &(_, call) in &self.calls {
+            let lane = trace.spans().lane(SpanId(call.0));
+            if last != Some(lane) {
+                last = Some(lane);
+                self.processes.insert(trace.lane(lane).process);
+            }
+        }
+        self.processes.len() > 1
+    }
+
+    /// Sorts the calls and keeps the one that starts first of each process and correlation: a runtime call may wrap a
+    /// driver call.
+    fn first_calls(&mut self, builder: &TraceBuilder, several: bool) {
+        let trace = builder.so_far();
+        let start = |call: RawSpan| trace.spans().start(SpanId(call.0));
+        let process = |call: RawSpan| several.then(|| process_of(trace, call));
+        if several {
+            self.calls.sort_by_key(|c| (c.0, process(c.1)));
+        } else {
+            self.calls.sort_by_key(|c| c.0);
+        }
         let mut kept: Vec<(i64, RawSpan)> = Vec::with_capacity(self.calls.len());
         for &(correlation, call) in &self.calls {
             match kept.last_mut() {
-                Some(last) if last.0 == correlation => {
+                Some(last) if last.0 == correlation && process(last.1) == process(call) => {
                     if start(call) < start(last.1) {
                         last.1 = call;
                     }
@@ -120,12 +173,12 @@ impl Links {
         self.calls = kept;
     }
 
-    fn call(&self, correlation: Option<i64>) -> Option<RawSpan> {
-        let i = self
-            .calls
-            .binary_search_by_key(&correlation?, |c| c.0)
-            .ok()?;
-        Some(self.calls[i].1)
+    /// The calls of a correlation: one of each process.
+    pub fn candidates(&self, correlation: i64) -> &[(i64, RawSpan)] {
+        let from = self.calls.partition_point(|c| c.0 < correlation);
+        let rest = &self.calls[from..];
+        let count = rest.iter().take_while(|c| c.0 == correlation).count();
+        &rest[..count]
     }
 
     /// Launch flows, for operations without correlation. Returns how many stay without a call.
@@ -187,9 +240,13 @@ impl Links {
         total - links.len() as u64
     }
 
-    fn sync_scopes(&self, builder: &mut TraceBuilder, lanes: &LaneTable) {
+    fn sync_scopes(&self, builder: &mut TraceBuilder, lanes: &LaneTable, owners: &Owners) {
         for row in &self.syncs {
-            let Some(call) = self.call(row.extra.correlation) else {
+            let call = |correlation: Option<i64>, trace: &Trace| {
+                owners.call(self.candidates(correlation?), trace, row.stream)
+            };
+            let record = call(row.extra.record_correlation, builder.so_far());
+            let Some(call) = call(row.extra.correlation, builder.so_far()) else {
                 continue;
             };
             let device: DeviceId = builder.so_far().stream(row.stream).device;
@@ -201,7 +258,6 @@ impl Links {
                         .extra
                         .wait_on_stream
                         .and_then(|s| lanes.find_stream(device, s));
-                    let record = self.call(row.extra.record_correlation);
                     let (Some(stream), Some(record)) = (stream, record) else {
                         continue;
                     };

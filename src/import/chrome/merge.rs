@@ -284,7 +284,10 @@ impl Merged {
                 name: name_id(event.name, &numbers.names, builder),
                 cat,
                 class,
-                extra: chunk.extras.get(event.extra as usize).copied(),
+                extra: chunk.extras.get(event.extra as usize).map(|extra| Extra {
+                    process: text_id(extra.process, &numbers.texts),
+                    ..*extra
+                }),
                 begin,
                 offset: if event.ts == 0 {
                     zeros.next().unwrap_or_default()
@@ -419,6 +422,9 @@ impl Merged {
                 None => self.links.calls_without.push(raw),
             },
             Class::Kernel | Class::Memcpy | Class::Memset => {
+                if extra.process != Id::Missing {
+                    self.links.named.push((raw, extra.process));
+                }
                 match extra.correlation {
                     Some(c) => self.links.operations.push((c, raw)),
                     None => self.links.operations_without.push(raw),

@@ -20,6 +20,7 @@ mod lanes;
 mod links;
 mod merge;
 mod number;
+mod owners;
 mod pairs;
 mod refuse;
 mod root;
@@ -34,6 +35,7 @@ mod text;
 use std::path::Path;
 
 use self::merge::Merged;
+use self::owners::Linked;
 use self::root::{Form, Root};
 use self::stream::{End, Stream};
 use self::tally::Odd;
@@ -128,14 +130,14 @@ fn finish(end: End, source: Source, facts: &Facts, ctx: &mut Context<'_>) -> Res
     let source = merged.source;
     let operations = merged.links.operation_count();
     let links = std::mem::take(&mut merged.links);
-    let unlinked = links.resolve(ctx.builder, &merged.lanes, cpu_op);
+    let linked = links.resolve(ctx.builder, &merged.lanes, cpu_op);
     ctx.progress.check(&facts.path)?;
     let rank = name_source(&root, &merged, &facts.path, ctx);
     merged
         .lanes
         .finish(ctx.builder, &root.header.devices(), rank);
     ends(&root, &merged, open, facts, ctx.report);
-    notices(&root, &merged, operations, unlinked, ctx);
+    notices(&root, &merged, operations, &linked, ctx);
     merged.tally.report(ctx.report, Some(source));
     let report = file_report(&root, &merged, operations, facts, source);
     ctx.report.files.push(report);
@@ -249,7 +251,7 @@ fn ends(root: &Root, merged: &Merged, open: bool, facts: &Facts, report: &mut Im
     }
 }
 
-fn notices(root: &Root, merged: &Merged, operations: u64, unlinked: u64, ctx: &mut Context<'_>) {
+fn notices(root: &Root, merged: &Merged, operations: u64, linked: &Linked, ctx: &mut Context<'_>) {
     let id = Some(merged.source);
     let report = &mut *ctx.report;
     let trace = ctx.builder.so_far();
@@ -273,11 +275,23 @@ fn notices(root: &Root, merged: &Merged, operations: u64, unlinked: u64, ctx: &m
                 .to_owned()
         });
     }
-    report.note_many(NoticeKind::Info, "gpu_without_launch", id, unlinked, &[], || {
+    report.note_many(NoticeKind::Info, "gpu_without_launch", id, linked.without, &[], || {
         format!(
             "GPU operations without a launch call in the file, of {} in all; they stay without a link.",
             format_count(operations)
         )
+    });
+    let (count, places) = &linked.guessed;
+    report.note_many(NoticeKind::Guessed, "launch_by_gpu", id, *count, places, || {
+        "Calls of several processes have the correlation id of these GPU operations; they were linked to the process \
+         that no other GPU belongs to."
+            .to_owned()
+    });
+    let (count, places) = &linked.open;
+    report.note_many(NoticeKind::NotRecorded, "launch_unknown", id, *count, places, || {
+        "Calls of several processes have the correlation id of these GPU operations, and nothing says which of them \
+         launched them; they stay without a link."
+            .to_owned()
     });
 }
 

@@ -3,6 +3,7 @@
 mod large;
 mod meaning;
 mod oracle;
+mod processes;
 mod recovery;
 mod told;
 
