@@ -358,6 +358,8 @@ pub(super) struct Chunk {
     pub spans: Vec<SpanEvent>,
     /// Args of some of them.
     pub extras: Vec<Extra>,
+    /// The spans that start first and last: time and offset.
+    pub ends: Option<[(i64, u64); 2]>,
     /// Offsets of the spans at time 0, in their order.
     pub zero_spans: Vec<u64>,
     /// Offsets of the instants at time 0, in their order.
@@ -399,6 +401,18 @@ impl Default for PhaseCounts {
 }
 
 impl Chunk {
+    /// Notes where the span stands that starts first, and which last.
+    #[inline]
+    pub fn note_start(&mut self, ts: i64, offset: u64) {
+        let [first, last] = self.ends.get_or_insert([(ts, offset); 2]);
+        if ts < first.0 {
+            *first = (ts, offset);
+        }
+        if ts > last.0 {
+            *last = (ts, offset);
+        }
+    }
+
     /// Forgets everything but the memory.
     pub fn clear(&mut self) {
         self.names.clear();
@@ -411,6 +425,7 @@ impl Chunk {
         self.lanes.recent = [None; 4];
         self.spans.clear();
         self.extras.clear();
+        self.ends = None;
         self.zero_spans.clear();
         self.zero_instants.clear();
         self.marks.clear();

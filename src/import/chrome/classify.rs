@@ -92,9 +92,7 @@ impl<'w> Parser<'w, '_> {
             (self.thread(lane_class, event), NONE)
         };
         let name = self.name(event);
-        if ts == 0 {
-            self.chunk.zero_spans.push(offset);
-        }
+        self.note_start(ts, offset);
         self.chunk.spans.push(SpanEvent {
             ts,
             dur: dur.max(0),
@@ -104,6 +102,15 @@ impl<'w> Parser<'w, '_> {
             cat: event.cat,
             extra,
         });
+    }
+
+    #[inline]
+    fn note_start(&mut self, ts: i64, offset: u64) {
+        if ts == 0 {
+            self.chunk.zero_spans.push(offset);
+        } else {
+            self.chunk.note_start(ts, offset);
+        }
     }
 
     fn gpu_or_api(&mut self, event: &Event<'w>, class: Class) -> (u32, u32) {
@@ -196,9 +203,7 @@ impl<'w> Parser<'w, '_> {
             _ => self.name(event),
         };
         let span = if begin {
-            if ts == 0 {
-                self.chunk.zero_spans.push(offset);
-            }
+            self.note_start(ts, offset);
             self.chunk.spans.push(SpanEvent {
                 ts,
                 dur: 0,

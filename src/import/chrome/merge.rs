@@ -63,6 +63,10 @@ pub(super) struct Merged {
     pub first: Option<i64>,
     /// Latest end of them.
     pub last: i64,
+    /// The spans at times other than 0 that start first and last: time and offset.
+    pub ends: Option<[(i64, u64); 2]>,
+    /// Spans of the trace before those of the file.
+    pub first_span: usize,
     /// Categories of torch.profiler were seen.
     pub torch: bool,
     cats: BTreeMap<Vec<u8>, CatId>,
@@ -96,6 +100,8 @@ impl Merged {
             phases: PhaseCounts::default(),
             first: None,
             last: i64::MIN,
+            ends: None,
+            first_span: builder.so_far().spans().len(),
             torch: false,
             cats: BTreeMap::new(),
             counters: BTreeMap::new(),
@@ -114,6 +120,15 @@ impl Merged {
             *sum += n;
         }
         self.tally.take(&mut chunk.tally);
+        if let Some([first, last]) = chunk.ends {
+            let ends = self.ends.get_or_insert([first, last]);
+            if first.0 < ends[0].0 {
+                ends[0] = first;
+            }
+            if last.0 > ends[1].0 {
+                ends[1] = last;
+            }
+        }
         let mut numbers = self.numbers(chunk, w, at, ctx.builder);
         self.spans(chunk, w, &mut numbers, ctx.builder);
         for flow in &chunk.flows {

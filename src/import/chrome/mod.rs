@@ -14,6 +14,7 @@ mod chunk;
 mod classify;
 mod elements;
 mod event;
+mod far;
 mod header;
 mod key;
 mod lanes;
@@ -137,6 +138,7 @@ fn finish(end: End, source: Source, facts: &Facts, ctx: &mut Context<'_>) -> Res
         .lanes
         .finish(ctx.builder, &root.header.devices(), rank);
     ends(&root, &merged, open, facts, ctx.report);
+    far::tell(&merged, ctx);
     notices(&root, &merged, operations, &linked, ctx);
     merged.tally.report(ctx.report, Some(source));
     let report = file_report(&root, &merged, operations, facts, source);

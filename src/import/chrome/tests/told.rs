@@ -84,6 +84,46 @@ fn numbers_of_gpus_are_read_whole_or_not_at_all() {
 }
 
 #[test]
+fn events_far_from_all_others_are_told_with_their_place() {
+    let at =
+        |ts: i64| format!(r#"{{"ph":"X","cat":"c","name":"b","pid":1,"tid":1,"ts":{ts},"dur":5}}"#);
+    let told = |times: &[i64]| {
+        let events: Vec<String> = times.iter().map(|&ts| at(ts)).collect();
+        let (t, report) = open_list(&events.join(","));
+        // Nothing is set aside.
+        assert_eq!(t.spans().len(), times.len());
+        let found = report.notices.iter().find(|n| n.code == "far_events");
+        found.map(|n| (n.to_string(), n.count, n.places.clone()))
+    };
+    let far = 1_712_195_495_519_689;
+    let (text, count, places) = told(&[100, 200, far, 300]).expect("told");
+    let place = 1 + at(100).len() + at(200).len() + 2;
+    assert_eq!((count, places), (1, vec![Place::Byte(place as u64)]));
+    assert_eq!(
+        text,
+        format!(
+            "guessed: 1 event lies 54 years after all others (byte {place}): its time is hardly of the same clock, and \
+             the time axis reaches over both. Look at the range of the others alone, or open a copy of the file without \
+             it."
+        )
+    );
+    let (text, count, _) = told(&[7, far, far + 10, far + 20, 5, far + 30]).expect("told");
+    assert_eq!(count, 2);
+    assert!(
+        text.starts_with(
+            "guessed: 2 events lie 54 years before all others (the one at the end of them: byte 2"
+        ),
+        "{text}"
+    );
+    // A day without anything beside a minute of events; not so where the file itself is long.
+    let minute = 60_000_000;
+    assert!(told(&[1, minute, 1440 * minute]).is_some());
+    assert!(told(&[1, minute, 50 * minute]).is_none());
+    let spread: Vec<i64> = (1..20).map(|i| i * i * 60 * minute).collect();
+    assert!(told(&spread).is_none());
+}
+
+#[test]
 fn events_at_time_zero_have_a_place() {
     let zero = [
         r#"{"ph":"X","cat":"c","name":"x","pid":1,"tid":1,"ts":0,"dur":1}"#,
