@@ -9,6 +9,9 @@ use crate::time::format_count;
 /// Gaps below this are no wonder.
 const HOUR: i64 = 3_600_000_000_000;
 
+/// 365.25 days.
+const YEAR: i64 = 8_766 * HOUR;
+
 /// A gap that takes nearly all of the time of a file, with few spans on one side of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Far {
@@ -35,26 +38,26 @@ pub(super) fn tell(merged: &Merged, ctx: &mut Context<'_>) {
     } else {
         ("before", Place::Byte(first.1))
     };
-    let axis = "and the time axis reaches over both. Look at the range of the others alone, or open a copy of the file";
-    let text = match far.count {
-        1 => format!(
-            "1 event lies {gap} {side} all others ({place}): its time is hardly of the same clock, {axis} without it."
-        ),
+    let lie = match far.count {
+        1 => format!("1 event lies {gap} {side} all others ({place})"),
         n => format!(
-            "{} events lie {gap} {side} all others (the one at the end of them: {place}): their times are hardly of \
-             the same clock, {axis} without them.",
+            "{} events lie {gap} {side} all others (the one at the end of them: {place})",
             format_count(n)
         ),
     };
+    let look = "The time axis reaches over both: look at the range of the others alone";
+    // No recording takes that long.
+    let (kind, text) = if far.gap > YEAR {
+        let text = format!(
+            "{lie}: hardly a time of the same clock. {look}, or open a copy of the file without what is far."
+        );
+        (NoticeKind::Guessed, text)
+    } else {
+        (NoticeKind::Info, format!("{lie}. {look}."))
+    };
     let id = Some(merged.source);
-    ctx.report.note_whole(
-        NoticeKind::Guessed,
-        "far_events",
-        id,
-        far.count,
-        &[place],
-        text,
-    );
+    let report = &mut *ctx.report;
+    report.note_whole(kind, "far_events", id, far.count, &[place], text);
 }
 
 /// Parts of the time of a file.
@@ -107,12 +110,11 @@ fn find(trace: &Trace, from: usize, (first, last): (i64, i64)) -> Option<Far> {
 
 /// A gap in words.
 fn in_words(gap: i64) -> String {
-    let hours = gap / HOUR;
-    let (number, unit) = match hours {
-        ..48 => (hours, "hour"),
-        48..17_532 => (hours / 24, "day"),
-        _ => (hours / 8_766, "year"),
+    let (number, unit) = match gap / HOUR {
+        hours @ ..48 => (hours, "hour"),
+        hours if gap < 2 * YEAR => (hours / 24, "day"),
+        _ => (gap / YEAR, "year"),
     };
     let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {unit}{plural}")
+    format!("{} {unit}{plural}", format_count(number.unsigned_abs()))
 }
