@@ -203,7 +203,7 @@ mod tests {
         // Without a whole event it may become one.
         let cut = &text[..text.len() - EVENT.len() / 2];
         for from in last - EVENT.len() + 1..last {
-            assert_ne!(look(cut[from..].as_bytes()), Piece::Yes, "{from}");
+            assert_ne!(look(&cut.as_bytes()[from..]), Piece::Yes, "{from}");
         }
         let long = format!(
             "{},{EVENT}",

@@ -48,6 +48,25 @@ const MAX_GUESSES: u32 = 64;
 /// The longest key that begins an event, with its quotes.
 const KEY_ROOM: usize = 14;
 
+/// A place in the list: position, state, open lists in the list.
+type Place = (usize, State, u32);
+
+fn stop((consumed, state, nested): Place) -> Stop {
+    Stop {
+        consumed,
+        state,
+        nested,
+        ended: false,
+    }
+}
+
+fn ended((consumed, state, nested): Place) -> Stop {
+    Stop {
+        ended: true,
+        ..stop((consumed, state, nested))
+    }
+}
+
 /// Reads the elements of `w` from `pos`, where `nested` lists in the list are open. `last` says that no more text
 /// follows.
 pub(super) fn read(
@@ -57,12 +76,6 @@ pub(super) fn read(
     last: bool,
 ) -> Stop {
     let w = parser.w;
-    let stop = |consumed, (state, nested), ended| Stop {
-        consumed,
-        state,
-        nested,
-        ended,
-    };
     let mut event = Event::empty();
     let mut defect = pos;
     loop {
@@ -73,8 +86,8 @@ pub(super) fn read(
                     parser.chunk.found.get_or_insert(offset);
                     (pos, state) = (at, State::Element);
                 }
-                Found::End(behind) => return stop(behind, (state, nested), true),
-                Found::Nothing(consumed) => return stop(consumed, (state, nested), false),
+                Found::End(behind) => return ended((behind, state, nested)),
+                Found::Nothing(consumed) => return stop((consumed, state, nested)),
             }
         }
         let gap = pos;
@@ -86,60 +99,18 @@ pub(super) fn read(
         {
             parser.chunk.tally.add(Odd::Padding, parser.at + i as u64);
         }
+        let here = (pos, state, nested);
         let Some(&b) = w.get(pos) else {
-            return stop(pos, (state, nested), false);
+            return stop(here);
         };
         let mut odd = |odd: Odd| parser.chunk.tally.add(odd, parser.at + pos as u64);
-        match b {
+        let next = match b {
             b',' => {
                 if state != State::Comma {
                     odd(Odd::Comma);
                 }
-                (pos, state) = (pos + 1, State::Element);
+                Ok((pos + 1, State::Element, nested))
             }
-            b']' if nested > 0 => match closes_root_list(w, pos) {
-                Err(_) if !last => return stop(pos, (state, nested), false),
-                Ok(true) => return stop(pos + 1, (state, nested), true),
-                _ => {
-                    if state == State::Element {
-                        odd(Odd::Comma);
-                    }
-                    (pos, state, nested) = (pos + 1, State::Comma, nested - 1);
-                }
-            },
-            b']' => match list_goes_on(w, pos) {
-                Err(_) if !last => return stop(pos, (state, nested), false),
-                Ok(true) => {
-                    odd(Odd::Bracket);
-                    (pos, state) = (pos + 1, State::Comma);
-                }
-                _ => {
-                    if state == State::Element {
-                        odd(Odd::Comma);
-                    }
-                    return stop(pos + 1, (state, nested), true);
-                }
-            },
-            b'[' => match begins_event(w, skip_ws(w, pos + 1)) {
-                Err(_) if !last => return stop(pos, (state, nested), false),
-                Ok(true) => {
-                    if state == State::Comma {
-                        odd(Odd::NoComma);
-                    }
-                    odd(Odd::Nested);
-                    (pos, state, nested) = (pos + 1, State::First, nested.saturating_add(1));
-                }
-                _ if state == State::Comma => {
-                    odd(Odd::Broken);
-                    (pos, state) = (pos + 1, State::Lost);
-                }
-                _ => match element(parser, pos, last) {
-                    Element::Behind(end) => (pos, state) = (end, State::Comma),
-                    Element::Open => return stop(pos, (state, nested), false),
-                    Element::TooLarge => return stop(w.len(), (State::Lost, nested), false),
-                    Element::Broken => (pos, state) = (pos + 1, State::Lost),
-                },
-            },
             b'{' => {
                 if state == State::Comma {
                     odd(Odd::NoComma);
@@ -147,77 +118,130 @@ pub(super) fn read(
                 match parser.event(pos, &mut event) {
                     Ok(end) => {
                         parser.push(pos, &event);
-                        (pos, state) = (end, State::Comma);
-                    }
-                    Err(Fail::More) if !last => {
-                        take_back(parser, |p| p.event(pos, &mut Event::empty()));
-                        if w.len() - pos <= MAX_EVENT {
-                            return stop(pos, (State::Element, nested), false);
-                        }
-                        let at = parser.at + pos as u64;
-                        parser.chunk.tally.add(Odd::TooLarge, at);
-                        return stop(w.len(), (State::Lost, nested), false);
+                        Ok((end, State::Comma, nested))
                     }
                     Err(fail) => {
-                        parser.chunk.tally.add(Odd::Broken, parser.at + pos as u64);
                         defect = match fail {
                             Fail::Broken(at) => at,
-                            Fail::More => {
-                                parser.chunk.cut_off = true;
-                                w.len()
-                            }
+                            Fail::More => w.len(),
                         };
-                        (pos, state) = (pos + 1, State::Lost);
+                        no_event(parser, here, fail, last)
                     }
                 }
             }
-            // Without a comma before it, it is no element.
-            _ if state == State::Comma => {
-                odd(Odd::Broken);
-                (pos, state) = (pos + 1, State::Lost);
-            }
-            _ => match element(parser, pos, last) {
-                Element::Behind(end) => (pos, state) = (end, State::Comma),
-                Element::Open => return stop(pos, (state, nested), false),
-                Element::TooLarge => return stop(w.len(), (State::Lost, nested), false),
-                Element::Broken => (pos, state) = (pos + 1, State::Lost),
-            },
+            b']' => closing(parser, here, last),
+            b'[' => opening(parser, here, last),
+            _ => element(parser, here, last),
+        };
+        match next {
+            Ok(next) => (pos, state, nested) = next,
+            Err(stop) => return stop,
         }
     }
 }
 
-/// An element that is no object.
-enum Element {
-    /// It ends before this position.
-    Behind(usize),
-    /// The window cuts it off.
-    Open,
-    /// It is too large to wait for its end.
-    TooLarge,
-    /// It is none.
-    Broken,
+/// Goes on at an object that could not be read.
+#[cold]
+fn no_event(
+    parser: &mut Parser<'_, '_>,
+    (pos, _, nested): Place,
+    fail: Fail,
+    last: bool,
+) -> Result<Place, Stop> {
+    let (offset, len) = (parser.at + pos as u64, parser.w.len());
+    if fail == Fail::More && !last {
+        take_back(parser, |p| p.event(pos, &mut Event::empty()));
+        if len - pos <= MAX_EVENT {
+            return Err(stop((pos, State::Element, nested)));
+        }
+        parser.chunk.tally.add(Odd::TooLarge, offset);
+        return Err(stop((len, State::Lost, nested)));
+    }
+    parser.chunk.tally.add(Odd::Broken, offset);
+    parser.chunk.cut_off |= fail == Fail::More;
+    Ok((pos + 1, State::Lost, nested))
 }
 
-fn element(parser: &mut Parser<'_, '_>, pos: usize, last: bool) -> Element {
+/// Goes on at a closing bracket.
+fn closing(
+    parser: &mut Parser<'_, '_>,
+    (pos, state, nested): Place,
+    last: bool,
+) -> Result<Place, Stop> {
+    let w = parser.w;
+    let mut odd = |odd: Odd| parser.chunk.tally.add(odd, parser.at + pos as u64);
+    let decides = match nested {
+        0 => list_goes_on(w, pos),
+        _ => closes_root_list(w, pos),
+    };
+    match decides {
+        Err(_) if !last => return Err(stop((pos, state, nested))),
+        Ok(true) if nested > 0 => return Err(ended((pos + 1, state, nested))),
+        Ok(true) => {
+            odd(Odd::Bracket);
+            return Ok((pos + 1, State::Comma, nested));
+        }
+        _ => {}
+    }
+    if state == State::Element {
+        odd(Odd::Comma);
+    }
+    match nested {
+        0 => Err(ended((pos + 1, state, nested))),
+        _ => Ok((pos + 1, State::Comma, nested - 1)),
+    }
+}
+
+/// Goes on at an opening bracket: of a list in the list, whose events count, or of another value.
+fn opening(
+    parser: &mut Parser<'_, '_>,
+    (pos, state, nested): Place,
+    last: bool,
+) -> Result<Place, Stop> {
+    match begins_event(parser.w, skip_ws(parser.w, pos + 1)) {
+        Err(_) if !last => Err(stop((pos, state, nested))),
+        Ok(true) => {
+            let mut odd = |odd: Odd| parser.chunk.tally.add(odd, parser.at + pos as u64);
+            if state == State::Comma {
+                odd(Odd::NoComma);
+            }
+            odd(Odd::Nested);
+            Ok((pos + 1, State::First, nested.saturating_add(1)))
+        }
+        _ => element(parser, (pos, state, nested), last),
+    }
+}
+
+/// Goes on at an element that is no object.
+fn element(
+    parser: &mut Parser<'_, '_>,
+    (pos, state, nested): Place,
+    last: bool,
+) -> Result<Place, Stop> {
     let w = parser.w;
     let offset = parser.at + pos as u64;
-    match skip_value(w, pos, parser.at, &mut parser.chunk.tally) {
+    let scan = match state {
+        // Without a comma before it, it is no element.
+        State::Comma => Err(Fail::Broken(pos)),
+        _ => skip_value(w, pos, parser.at, &mut parser.chunk.tally),
+    };
+    match scan {
         Ok(end) => {
             parser.chunk.events += 1;
             parser.chunk.tally.add(Odd::NotObject, offset);
-            Element::Behind(end)
+            Ok((end, State::Comma, nested))
         }
         Err(Fail::More) if !last => {
             take_back(parser, |p| skip_value(w, pos, p.at, &mut p.chunk.tally));
             if w.len() - pos <= MAX_EVENT {
-                return Element::Open;
+                return Err(stop((pos, state, nested)));
             }
             parser.chunk.tally.add(Odd::TooLarge, offset);
-            Element::TooLarge
+            Err(stop((w.len(), State::Lost, nested)))
         }
         Err(_) => {
             parser.chunk.tally.add(Odd::Broken, offset);
-            Element::Broken
+            Ok((pos + 1, State::Lost, nested))
         }
     }
 }
