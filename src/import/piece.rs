@@ -4,11 +4,12 @@
 //! its first byte on, that something ends in it which did not begin in it, and that whole events follow.
 
 /// What a text looks like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Piece {
     /// A piece of a trace.
     Yes,
     /// Something else: a whole trace, or no trace at all.
+    #[default]
     No,
     /// It could become one: no whole event was seen.
     Open,

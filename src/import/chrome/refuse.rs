@@ -8,6 +8,7 @@ use super::stream::Early;
 use super::tally::Odd;
 use crate::import::damage::Damage;
 use crate::import::error::{ErrorKind, LoadError};
+use crate::import::piece::Piece;
 use crate::import::report::Place;
 
 /// Why a file without any event cannot be opened; `open` says that its list or root object does not end.
@@ -156,16 +157,7 @@ fn headless(path: &Path, root: &Root) -> LoadError {
             "Export the trace as Chrome JSON: for JAX, the *.trace.json.gz that lies beside the .xplane.pb.",
         );
     }
-    let keys: [&[u8]; 6] = [
-        b"\"ph\"",
-        b"\"ts\"",
-        b"\"dur\"",
-        b"\"tid\"",
-        b"\"args\"",
-        b"\"cat\"",
-    ];
-    let is_inside = |key: &&[u8]| memchr::memmem::find(head, key).is_some();
-    if keys.iter().filter(|key| is_inside(key)).count() > 1 {
+    if root.piece != Piece::No && memchr::memchr(b'"', head).is_some() {
         return LoadError::new(
             ErrorKind::Corrupt,
             path,

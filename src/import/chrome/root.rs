@@ -8,6 +8,7 @@ use super::key::is_event_key;
 use super::scan::{Fail, Skipper, byte, skip_value, skip_ws, string_end};
 use super::tally::{Odd, Tally};
 use super::text::unescape;
+use crate::import::piece::Piece;
 
 /// The mark that some writers put in front.
 const BOM: &[u8] = b"\xef\xbb\xbf";
@@ -67,8 +68,8 @@ pub(super) struct Root {
     pub first_event: Option<u64>,
     /// What `traceEvents` is, where it is no list.
     pub no_list: Option<&'static str>,
-    /// The text is known to be a piece of a trace without its beginning.
-    pub is_piece: bool,
+    /// Whether the text is a piece of a trace without its beginning.
+    pub piece: Piece,
     /// What stands behind the end of the trace.
     pub unread: Option<Unread>,
 }
@@ -186,7 +187,7 @@ impl Root {
         let bom = usize::from(pos == 0 && w.starts_with(BOM)) * BOM.len();
         let pos = skip_ws(w, pos + bom);
         match byte(w, pos)? {
-            b'[' if !self.is_piece => {
+            b'[' if self.piece != Piece::Yes => {
                 self.form = Form::Array;
                 self.has_list = true;
                 Ok(Step::List(pos + 1, elements::State::First))
@@ -197,7 +198,7 @@ impl Root {
                     self.first_event = Some(at + pos as u64);
                     Ok(self.headless(pos, elements::State::First))
                 }
-                _ if self.is_piece => Ok(self.headless(pos, elements::State::Lost)),
+                _ if self.piece == Piece::Yes => Ok(self.headless(pos, elements::State::Lost)),
                 _ => {
                     self.form = Form::Object;
                     self.at = At::Key;

@@ -13,7 +13,7 @@ use super::root::{Root, Step, text_of};
 use super::tally::{Odd, Tally};
 use crate::import::Context;
 use crate::import::input::{Block, Blocks};
-use crate::import::piece::{self, Piece};
+use crate::import::piece;
 use crate::import::stages::{self, Spares};
 use crate::model::Source;
 
@@ -194,7 +194,7 @@ impl<'a, 'b> Stream<'a, 'b> {
         let w = &block.bytes;
         self.bytes = block.offset + w.len() as u64;
         if block.offset == 0 {
-            self.root.is_piece = piece::look(text_of(w)) == Piece::Yes;
+            self.root.piece = piece::look(text_of(w));
         }
         let Guess { mut chunk, found } = guess;
         let head = found.map_or(w.len(), |(start, _)| start);
