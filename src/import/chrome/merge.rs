@@ -293,16 +293,19 @@ impl Merged {
                 continue;
             }
             let class = chunk.cats.class(event.cat);
+            let mut extra = chunk.extras.get(event.extra as usize).copied();
+            if let Some(extra) = &mut extra
+                && extra.process != Id::Missing
+            {
+                extra.process = text_id(extra.process, &numbers.texts);
+            }
             let held = Held {
                 event: *event,
                 key,
                 name: name_id(event.name, &numbers.names, builder),
                 cat,
                 class,
-                extra: chunk.extras.get(event.extra as usize).map(|extra| Extra {
-                    process: text_id(extra.process, &numbers.texts),
-                    ..*extra
-                }),
+                extra,
                 begin,
                 offset: if event.ts == 0 {
                     zeros.next().unwrap_or_default()
