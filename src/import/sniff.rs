@@ -174,9 +174,7 @@ impl Head {
         use Trap::{JsonLines, MemoryTimeline, OtherJson, OtherText, TextLog};
         let text = text_of(&self.bytes);
         match self.whole_content(text) {
-            Content::Pfw if looks_like_dftracer(text) => Content::Pfw,
             Content::Chrome { sure: false }
-            | Content::Pfw
             | Content::Trap(JsonLines | MemoryTimeline | OtherJson | OtherText(_) | TextLog)
                 if piece::look(text) == Piece::Yes =>
             {
@@ -292,7 +290,10 @@ impl Head {
         // Lines may begin with the commas, too.
         let rest = text.strip_prefix(b",").map(trim_start);
         if rest.is_some_and(are_dftracer)
-            || lines.records > 0 && lines.records >= lines.other && lines.with_comma == 0
+            || lines.records > 0
+                && lines.records >= lines.other
+                && lines.with_comma == 0
+                && piece::look(text) != Piece::Yes
         {
             return Content::Pfw;
         }

@@ -37,6 +37,12 @@ fn json_and_lines_are_told_apart() {
     );
     assert_eq!(content(b"[]"), SURE);
     assert_eq!(content(b"[\n{\"a\":[1,}}]}\n"), SURE);
+    // One event is left of a list.
+    assert_eq!(content(format!("{x}]}}").as_bytes()), SURE);
+    assert_eq!(
+        content(format!("me\":\"a\",\"ts\":1}},\n{x}]}}").as_bytes()),
+        SURE
+    );
     // The first line is cut away or broken.
     assert_eq!(
         content(format!("me\":\"a\",\"ph\":\"X\"}}\n{x}\n{x}\n").as_bytes()),
