@@ -15,7 +15,12 @@ const REFUSED: [&str; 2] = ["file_refused", "nothing_readable"];
 const HARMLESS: [&str; 3] = ["text_after_end", "bad_counter_value", "damaged_not_drawn"];
 
 /// Notices of rows of which nobody knows whose they are: the figures of processes and GPUs lack or mix them.
-const UNPLACED: [&str; 3] = ["unknown_thread", "unknown_device", "unknown_process"];
+const UNPLACED: [&str; 4] = [
+    "unknown_thread",
+    "unknown_device",
+    "unknown_process",
+    "launch_unknown",
+];
 
 /// Whether the timeline holds all of the input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -118,6 +123,10 @@ mod tests {
         );
         assert_eq!(
             found(notice(NotRecorded, "unknown_device", None)),
+            (false, true)
+        );
+        assert_eq!(
+            found(notice(NotRecorded, "launch_unknown", None)),
             (false, true)
         );
         for (kind, code) in [
