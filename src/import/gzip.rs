@@ -51,6 +51,8 @@ pub(crate) struct Members<R> {
     offset: u64,
     /// Where the member begins in the file.
     begun: u64,
+    /// Where a member ends whose checksum is wrong.
+    behind: Option<u64>,
     state: State,
     inflate: Decompress,
     crc: Crc,
@@ -96,6 +98,7 @@ impl<R: Read> Members<R> {
             at: 0,
             offset: 0,
             begun: 0,
+            behind: None,
             state: State::Header,
             inflate: Decompress::new(false),
             crc: Crc::new(),
@@ -204,16 +207,10 @@ impl<R: Read> Members<R> {
             self.at += 8;
             self.state = State::Header;
         } else {
+            // Other members may be what was inflated: their ends look like one of this member.
             self.at += 8;
-            let next = self.ahead(MARK.len());
-            self.state = if next == MARK {
-                self.gaps.with(|gaps| gaps.checksum(self.given));
-                State::Header
-            } else if next.is_empty() {
-                State::Failed(Fault::Checksum)
-            } else {
-                self.lost(Fault::Checksum)
-            };
+            self.behind = Some(self.place());
+            self.state = self.lost(Fault::Checksum);
         }
     }
 
@@ -238,8 +235,9 @@ impl<R: Read> Members<R> {
         spent <= room
     }
 
-    /// Looks for the next member. Returns at the latest after some megabytes.
-    fn search(&mut self, fault: Fault) {
+    /// Looks for the next member, at the latest until some megabytes were looked at. True where one was found and text
+    /// before it is missing.
+    fn search(&mut self, fault: Fault) -> bool {
         let (damaged, first) = (self.begun, self.place());
         while self.place() - first <= PATIENCE {
             self.ahead(TRIAL);
@@ -247,16 +245,20 @@ impl<R: Read> Members<R> {
                 Some(found) => {
                     self.at += found;
                     if self.is_member() {
-                        let lost = self.place() - damaged;
-                        self.gaps.with(|gaps| gaps.lost(self.given, lost));
+                        let place = self.place();
+                        let torn = self.behind.take() != Some(place);
+                        self.gaps.with(|gaps| match torn {
+                            true => gaps.lost(self.given, place - damaged),
+                            false => gaps.checksum(self.given),
+                        });
                         self.state = State::Header;
-                        return;
+                        return torn;
                     }
                     self.at += 1;
                 }
                 None if self.ended.is_some() => {
                     self.state = State::Failed(fault);
-                    return;
+                    return false;
                 }
                 // A mark may go on in what is read next.
                 None => {
@@ -268,6 +270,7 @@ impl<R: Read> Members<R> {
                 }
             }
         }
+        false
     }
 
     /// Whether a member begins here: one that is whole, or one of which at least some text comes out.
@@ -325,16 +328,16 @@ impl<R: Read> Read for Members<R> {
                     0
                 }
                 State::Lost(fault) => {
-                    self.search(fault);
-                    match self.state {
-                        State::Lost(_) => return Err(io::ErrorKind::Interrupted.into()),
-                        // What was torn must not run into what follows.
-                        State::Header if self.last != b'\n' => {
-                            out[0] = b'\n';
-                            1
-                        }
-                        _ => 0,
+                    let torn = self.search(fault);
+                    if let State::Lost(_) = self.state {
+                        return Err(io::ErrorKind::Interrupted.into());
                     }
+                    // What was torn must not run into what follows.
+                    let ends = torn && self.last != b'\n';
+                    if ends {
+                        out[0] = b'\n';
+                    }
+                    usize::from(ends)
                 }
                 State::Failed(fault) => return self.failure(Some(fault)),
                 State::End => return self.failure(None),

@@ -124,6 +124,31 @@ fn what_lies_between_members_is_counted_and_placed() {
 }
 
 #[test]
+fn members_that_a_damaged_one_ran_through_are_read() {
+    let [b, c, d] = [1, 2, 3].map(|n| text(n, 50));
+    let [packed_b, packed_c] = [gzip(&b), gzip(&c)];
+    // The length of a stored block was damaged: it ends where the data of another member begins, and so does the member.
+    let inside = [&packed_b, &packed_c[..10]].concat();
+    let len = u16::try_from(inside.len()).expect("short");
+    let mut bytes = gzip(&[])[..10].to_vec();
+    bytes.push(0);
+    bytes.extend(len.to_le_bytes());
+    bytes.extend((!len).to_le_bytes());
+    bytes.extend(inside);
+    bytes.extend(&packed_c[10..]);
+    for more in [Vec::new(), d] {
+        let bytes = match more.len() {
+            0 => bytes.clone(),
+            _ => [bytes.clone(), gzip(&more)].concat(),
+        };
+        let (out, fault, said) = read(&bytes, 100);
+        let whole = [b.as_slice(), &c, &more].concat();
+        assert!(out.ends_with(&whole) && fault.is_none(), "{fault:?}");
+        assert!(said.contains("(15 bytes of the file in all)"), "{said}");
+    }
+}
+
+#[test]
 fn a_torn_line_ends_before_the_next_member() {
     let long = text(0, 3_000);
     let mut bytes = gzip(&long);
