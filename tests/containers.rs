@@ -348,3 +348,68 @@ fn members_of_one_name_are_told_and_the_last_one_is_read() {
         assert!(said.iter().any(|t| t == expected), "{said:?}");
     }
 }
+
+/// What `sh` does with the program and a path as `$0` and `$1`.
+#[cfg(target_os = "linux")]
+fn shell(script: &str, path: &Path) -> String {
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_stallscope")]);
+    let out = command.arg(path).output().expect("sh");
+    assert!(out.status.success(), "{out:?}");
+    String::from_utf8(out.stdout).expect("text")
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_run_may_have_more_files_than_can_be_open() {
+    let dir = folder("open_files");
+    let members: Vec<(String, Vec<u8>)> = (1..=200)
+        .map(|i| (format!("{i}.pfw.gz"), gzip(&pfw(i))))
+        .collect();
+    let named: Vec<(&str, Vec<u8>)> = members
+        .iter()
+        .map(|(name, bytes)| (name.as_str(), bytes.clone()))
+        .collect();
+    let run = common::scratch("containers_open_files/run");
+    for (name, bytes) in &members {
+        write(run.join(name), bytes);
+    }
+    let packed = write(dir.join("run.tar"), tar(&named));
+    for path in [run, packed] {
+        let said = shell("ulimit -n 64; exec \"$0\" info \"$1\"", &path);
+        assert!(said.contains("Everything was read"), "{said}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn members_that_begin_alike_are_inflated_few_times() {
+    // Too odd to compress well, so that what is read of the file says how often it was inflated.
+    let lines = |member: u64| -> Vec<u8> {
+        let line = |i: u64| {
+            let odd = |k: u64| (i * 8 + k + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let member = if i < 20_000 { 0 } else { member };
+            format!(
+                "{{\"id\":{i},\"name\":\"read\",\"cat\":\"POSIX\",\"pid\":1,\"tid\":1,\"ts\":{},\"dur\":5,\"ph\":1,\
+                 \"args\":{{\"a\":\"{:x}{:x}{:x}{:x}\",\"m\":{member}}}}}\n",
+                1_795_965_000_000_000_u64 + i * 10,
+                odd(0),
+                odd(1),
+                odd(2),
+                odd(3)
+            )
+        };
+        (0..20_010).flat_map(|i| line(i).into_bytes()).collect()
+    };
+    let names = ["a.pfw", "b.pfw", "c.pfw", "d.pfw"];
+    let members: Vec<_> = names.into_iter().zip((1..).map(lines)).collect();
+    let path = write(folder("alike").join("alike.tar.gz"), gzip(&tar(&members)));
+    let size = path.metadata().expect("written").len();
+    // Once its children are gone, what they read counts as read by the shell.
+    let script = "RAYON_NUM_THREADS=2 \"$0\" info \"$1\"; while read line; do echo \"$line\"; done < /proc/$$/io";
+    let said = shell(script, &path);
+    assert!(said.contains("80,040"), "{said}");
+    let read = said.lines().find_map(|l| l.strip_prefix("rchar: "));
+    let read: u64 = read.expect("counted").parse().expect("a number");
+    assert!(read < 5 * size, "{read} of {size}");
+}

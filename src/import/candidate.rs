@@ -48,6 +48,12 @@ impl Candidate {
         (place, member)
     }
 
+    /// True for members of archives that share a decoder: out of their order they would be inflated again and again.
+    pub fn shares_decoder(&self) -> bool {
+        let archive = self.member.as_ref().map(|(archive, _)| archive);
+        archive.is_some_and(|archive| archive.is_sequential())
+    }
+
     /// Opens it.
     ///
     /// # Errors

@@ -35,21 +35,24 @@ pub(super) fn take_out(
     for (i, candidate) in all.filter(|(_, c)| may_be(c)) {
         alike.entry(candidate.head).or_default().push(i);
     }
-    let alike: Vec<usize> = alike
+    let mut alike: Vec<usize> = alike
         .into_values()
         .filter(|g| g.len() > 1)
         .flatten()
         .collect();
-    let digests: Vec<(usize, Option<(u64, u64)>)> = alike
-        .into_par_iter()
-        .map(|i| (i, digest(&candidates[i], progress)))
-        .collect();
+    alike.sort_unstable();
+    let (in_order, others): (Vec<usize>, Vec<usize>) = alike
+        .into_iter()
+        .partition(|&i| candidates[i].shares_decoder());
+    let digest = |i| (i, digest(&candidates[i], progress));
+    let mut digests: Vec<(usize, Option<(u64, u64)>)> =
+        others.into_par_iter().map(digest).collect();
+    digests.extend(in_order.into_iter().map(digest));
     if let (true, Some(first)) = (progress.is_cancelled(), candidates.first()) {
         return Err(LoadError::cancelled(&first.path));
     }
     let mut first: BTreeMap<(u64, u64), usize> = BTreeMap::new();
     let mut copy_of = vec![None; candidates.len()];
-    let mut digests = digests;
     digests.sort_unstable();
     for (i, digest) in digests {
         let Some(digest) = digest else {

@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use rustc_hash::FxHashMap;
 
 use super::candidate::{Candidate, Format};
-use super::damage::SharedGaps;
 use super::find::{self, Looked};
 use super::memory;
 use super::{
@@ -106,7 +105,6 @@ impl Attempt {
         let mut report = ImportReport::default();
         let mut failed = Vec::new();
         let mut lines_done = false;
-        let mut gaps = Vec::new();
         for file in files {
             progress.check(&file.path)?;
             let mut ctx = Context {
@@ -118,12 +116,13 @@ impl Attempt {
                 Format::Pfw if lines_done => Ok(()),
                 Format::Pfw => {
                     lines_done = true;
-                    import_run(files, &mut failed, &mut gaps, &mut ctx)
+                    // All of them together: they share hashes, parents and names.
+                    let run = files.iter().filter(|f| f.format == Format::Pfw);
+                    dftracer::import(&run.collect::<Vec<_>>(), &mut failed, &mut ctx)
                 }
-                Format::Chrome => file.input().and_then(|input| {
-                    gaps.push((file.path.clone(), input.gaps.clone()));
-                    chrome::import(input, &mut ctx)
-                }),
+                Format::Chrome => file
+                    .input()
+                    .and_then(|input| chrome::import(input, &mut ctx)),
                 Format::Sqlite => nsight::import(&file.path, &mut ctx),
             };
             match result {
@@ -133,7 +132,6 @@ impl Attempt {
             }
         }
         progress.check(&files[0].path)?;
-        report_gaps(&builder, &mut report, &gaps);
         shift_by_hand(&mut builder, &mut report, files, options);
         together::ranks_by_name(&mut builder);
         runs::ranks_of_runs(&mut builder, &mut report);
@@ -258,44 +256,6 @@ impl Attempt {
                 find::some_names(&names, count),
             )
         });
-    }
-}
-
-/// Reads all files of lines together: they share hashes, parents and names.
-fn import_run(
-    files: &[Candidate],
-    failed: &mut Vec<(PathBuf, LoadError)>,
-    gaps: &mut Vec<(PathBuf, SharedGaps)>,
-    ctx: &mut Context<'_>,
-) -> Result<(), LoadError> {
-    let mut inputs = Vec::new();
-    for file in files.iter().filter(|f| f.format == Format::Pfw) {
-        ctx.progress.check(&file.path)?;
-        match file.input() {
-            Ok(input) => {
-                gaps.push((file.path.clone(), input.gaps.clone()));
-                inputs.push(input);
-            }
-            Err(e) if files.len() == 1 => return Err(e),
-            Err(e) => failed.push((file.path.clone(), e)),
-        }
-    }
-    if inputs.is_empty() {
-        return Ok(());
-    }
-    dftracer::import(inputs, ctx)
-}
-
-/// Tells which files have damage in the middle. What is known of files that gave nothing is said where they are refused.
-fn report_gaps(builder: &TraceBuilder, report: &mut ImportReport, gaps: &[(PathBuf, SharedGaps)]) {
-    let sources = builder.so_far().sources().iter().zip(0_u32..);
-    let sources: FxHashMap<&Path, SourceId> = sources
-        .map(|(s, i)| (s.path.as_path(), SourceId(i)))
-        .collect();
-    for (path, gaps) in gaps {
-        if let Some(&source) = sources.get(path.as_path()) {
-            gaps.with(|gaps| gaps.report(Some(source), report));
-        }
     }
 }
 

@@ -41,7 +41,7 @@ use self::root::{Form, Root};
 use self::stream::{End, Stream};
 use self::tally::Odd;
 use super::Context;
-use super::damage::{Damage, byte_of_text};
+use super::damage::{Damage, SharedGaps, byte_of_text};
 use super::error::LoadError;
 use super::input::Input;
 use super::progress::Phase;
@@ -58,6 +58,7 @@ struct Facts {
     /// The bytes on disk are compressed.
     compressed: bool,
     damage: Option<Damage>,
+    gaps: SharedGaps,
 }
 
 /// Reads one file into the builder and the report.
@@ -79,6 +80,7 @@ pub(super) fn import(input: Input, ctx: &mut Context<'_>) -> Result<(), LoadErro
         args: input.args.clone(),
     };
     let (disk_bytes, compressed) = (input.disk_bytes, input.compressed);
+    let gaps = input.gaps.clone();
     let progress = ctx.progress;
     let mut stream = Stream::new(ctx, source.clone());
     let mut blocks = input.blocks(progress);
@@ -97,6 +99,7 @@ pub(super) fn import(input: Input, ctx: &mut Context<'_>) -> Result<(), LoadErro
         inflated_bytes: end.bytes,
         compressed,
         damage,
+        gaps,
     };
     finish(end, source, &facts, ctx)
 }
@@ -224,6 +227,7 @@ fn ends(root: &Root, merged: &Merged, open: bool, facts: &Facts, report: &mut Im
     };
     // Elements of the list that are no events were skipped.
     let shown = events(merged.events - merged.tally.count(Odd::NotObject));
+    facts.gaps.with(|gaps| gaps.report(id, report));
     let damage = facts.damage.as_ref();
     if let Some(damage) = damage {
         let (kind, code, text) = damage.notice("damaged_stream", &shown);

@@ -85,6 +85,7 @@ fn read_counted(text: &[u8], cuts: &[usize], looked_at: &mut usize) -> Read {
         inflated_bytes: end.bytes,
         compressed: false,
         damage: None,
+        gaps: Default::default(),
     };
     finish(end, source, &facts, &mut ctx)?;
     Ok((builder.finish(), report))

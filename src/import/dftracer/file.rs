@@ -1,7 +1,7 @@
 //! One pfw file: its stream cut at line ends into stretches that are read in parallel.
 
 use super::chunk::Chunk;
-use crate::import::damage::Damage;
+use crate::import::damage::{Damage, SharedGaps};
 use crate::import::input::{Block, Blocks};
 use crate::import::stages::{self, Spares};
 use crate::import::{Input, LoadError, Progress};
@@ -22,6 +22,8 @@ pub(super) struct FileData {
     pub chunks: Vec<Chunk>,
     /// Why the stream ended before its end.
     pub damage: Option<Damage>,
+    /// What was lost before that.
+    pub gaps: SharedGaps,
     /// The last line has no line break and is no record.
     pub cut_line: bool,
     /// Where lines begin that were too long.
@@ -57,6 +59,7 @@ pub(super) fn read(
         args: input.args.clone(),
         chunks: Vec::new(),
         damage: None,
+        gaps: input.gaps.clone(),
         cut_line: false,
         overlong: Vec::new(),
     };

@@ -3,11 +3,13 @@
 //! Files are read in parallel into columns of their own and then added to the model in the given order, so that the
 //! result does not depend on timing. Knows nothing of layers: categories and names stay as they are in the files.
 
+use std::path::PathBuf;
+
 use rayon::prelude::*;
 
+use super::candidate::Candidate;
 use super::stages::Spares;
-use super::{Context, ErrorKind, Input, LoadError, NoticeKind};
-use crate::model::ArgsOrigin;
+use super::{Context, ErrorKind, LoadError, NoticeKind};
 
 mod chunk;
 mod file;
@@ -26,26 +28,37 @@ mod times;
 /// Reads all files of a run.
 ///
 /// # Errors
-/// When none of them holds a record, and on cancel. Single files that hold none are reported.
-pub(super) fn import(inputs: Vec<Input>, ctx: &mut Context<'_>) -> Result<(), LoadError> {
+/// When none of them holds a record, and on cancel. Single files that hold none are reported; those that the system
+/// refuses go into `failed`.
+pub(super) fn import(
+    candidates: &[&Candidate],
+    failed: &mut Vec<(PathBuf, LoadError)>,
+    ctx: &mut Context<'_>,
+) -> Result<(), LoadError> {
     let progress = ctx.progress;
-    // Members of an archive share one decoder: out of order they would be inflated again and again.
-    let in_order = inputs
-        .iter()
-        .any(|i| matches!(i.args, ArgsOrigin::Archive { .. }));
-    // Files share buffers: a run may have thousands, most of them small.
+    // Files share buffers: a run may have thousands, most of them small, and more than can be open at once.
     let buffers = Spares::new();
-    let read = |input| file::read(input, &buffers, progress).map(run::FileInfo::new);
-    let read: Vec<Result<run::FileInfo, LoadError>> = if in_order {
-        inputs.into_iter().map(read).collect()
-    } else {
-        inputs.into_par_iter().map(read).collect()
+    let read = |file: &&Candidate| {
+        let input = file.input()?;
+        file::read(input, &buffers, progress).map(run::FileInfo::new)
     };
+    let read: Vec<Result<run::FileInfo, LoadError>> =
+        if candidates.iter().any(|c| c.shares_decoder()) {
+            candidates.iter().map(read).collect()
+        } else {
+            candidates.par_iter().map(read).collect()
+        };
     let alone = read.len() == 1;
     let mut files = Vec::with_capacity(read.len());
     let mut refused: Option<LoadError> = None;
-    for info in read {
-        let info = info?;
+    for (file, info) in candidates.iter().zip(read) {
+        let info = match info {
+            Err(e) if e.kind != ErrorKind::Cancelled => {
+                failed.push((file.path.clone(), e));
+                continue;
+            }
+            info => info?,
+        };
         if info.sum(|c| c.kinds.total()) > 0 {
             files.push(info);
             continue;

@@ -178,6 +178,10 @@ fn damage(file: &FileInfo, notes: &mut Notes<'_>) {
         1 => "1 record".to_owned(),
         n => format!("{} records", format_count(n)),
     };
+    let source = Some(notes.source);
+    file.data
+        .gaps
+        .with(|gaps| gaps.report(source, notes.report));
     let damage = file.data.damage.as_ref();
     if let Some(damage) = damage {
         let (kind, code, text) = damage.notice("truncated", &records);
