@@ -268,3 +268,34 @@ fn a_line_that_is_too_long_has_a_place() {
     assert_eq!(notice.code, "overlong_line");
     assert_eq!(notice.places, [Place::Byte(a.len() as u64 + 1)]);
 }
+
+#[test]
+fn a_list_on_one_line_may_be_as_long_as_it_likes() {
+    let long = |i: u64| {
+        record("a", &(1_795_965_000_000_000 + i * 10).to_string()).replace(
+            "\"hhash\"",
+            &format!("\"x\":\"{}\",\"n\":{i},\"hhash\"", "},{".repeat(4 << 10)),
+        )
+    };
+    let mut lines: Vec<String> = (0..6_000).map(long).collect();
+    // One of them is no record.
+    lines[40] = lines[40].replace("\"cat\"", "\"cat");
+    let text = format!("[{}]\n{}\n", lines.join(","), record("odd", "x"));
+    assert!(text.len() > 70 << 20);
+    let loaded = load("one line", text);
+    assert_eq!(loaded.trace.spans().len(), 5_999);
+    assert_eq!(
+        said(&loaded),
+        [
+            "skipped: Lines hold something that is no JSON object beside their records: it was skipped. [first: line 1]",
+            "skipped: Records have no readable ts or dur and were skipped. [first: line 2]",
+            "repaired: Several records stand on one line: they were read one by one. [first: line 1]",
+        ]
+    );
+    let mut reader = ArgsReader::new();
+    for span in loaded.trace.spans().ids().step_by(700) {
+        let args = reader.read(&loaded.trace, span).expect("readable");
+        let at = args.expect("args")["n"].as_i64().expect("a number") * 10_000;
+        assert_eq!(loaded.trace.spans().start(span), at);
+    }
+}

@@ -520,7 +520,6 @@ fn time(token: Token<'_>) -> Option<Ticks> {
 fn is_record(line: &[u8]) -> bool {
     !(line.is_empty()
         || line == b"["
-        || line.iter().all(|&b| b == b',')
         || (line.starts_with(b"]") && line.iter().all(|b| matches!(b, b']' | b','))))
 }
 
@@ -529,6 +528,27 @@ fn before_record(line: &[u8], offset: u64) -> usize {
     let mark: &[u8] = if offset == 0 { b"\xef\xbb\xbf" } else { b"" };
     let start = line.strip_prefix(mark).map_or(0, |_| mark.len());
     start + between(&line[start..])
+}
+
+/// Where the last whole record ends in the beginning of a line; 0 where there is none.
+pub(super) fn end_of_records(line: &[u8], offset: u64) -> usize {
+    let mut at = before_record(line, offset);
+    let (mut end, mut lost) = (0, 0);
+    while at < line.len() && lost < MOST_LOST {
+        match scan_first(&line[at..]) {
+            Ok((record, len)) if !record.ph.is_missing() => {
+                end = at + len;
+                at = end + between(&line[end..]);
+            }
+            _ => {
+                lost += 1;
+                at += 1;
+                let rest = &line[at..];
+                at += memchr::memmem::find(rest, b"{\"").unwrap_or(rest.len());
+            }
+        }
+    }
+    end
 }
 
 /// What may stand between records.

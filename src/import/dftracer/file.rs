@@ -1,6 +1,6 @@
 //! One pfw file: its stream cut at line ends into stretches that are read in parallel.
 
-use super::chunk::Chunk;
+use super::chunk::{Chunk, Tally, end_of_records};
 use crate::import::damage::{Damage, SharedGaps};
 use crate::import::input::{Block, Blocks};
 use crate::import::stages::{self, Spares};
@@ -8,7 +8,7 @@ use crate::import::{Input, LoadError, Progress};
 use crate::model::ArgsOrigin;
 use std::path::PathBuf;
 
-/// A line longer than this is passed over: no recorder writes one.
+/// A record longer than this is passed over: no recorder writes one.
 const LONGEST_LINE: usize = 64 << 20;
 
 /// What a file holds, in stretches.
@@ -39,6 +39,8 @@ struct Piece {
     /// Whole lines inside the block.
     from: usize,
     to: usize,
+    /// The seam is the beginning of a line only.
+    goes_on: bool,
 }
 
 /// Reads a file through spare buffers.
@@ -123,7 +125,7 @@ impl Rest {
     fn cut(&mut self, block: Block) -> Result<Piece, Vec<u8>> {
         let Some(first) = memchr::memchr(b'\n', &block.bytes) else {
             self.keep(&block.bytes, block.offset);
-            return Err(block.bytes);
+            return self.part(block);
         };
         let last = memchr::memrchr(b'\n', &block.bytes).unwrap_or(first);
         let mut from = 0;
@@ -147,6 +149,33 @@ impl Rest {
             from,
             to: last + 1,
             block,
+            goes_on: false,
+        })
+    }
+
+    /// Cuts a line that is too long behind the last whole record on it: lists may stand on one. Where there is none, the
+    /// line is passed over.
+    fn part(&mut self, block: Block) -> Result<Piece, Vec<u8>> {
+        if self.line.len() <= LONGEST_LINE {
+            return Err(block.bytes);
+        }
+        let len = end_of_records(&self.line, self.offset);
+        if len == 0 {
+            self.line = Vec::new();
+            self.skipping = true;
+            self.overlong.push(self.offset);
+            return Err(block.bytes);
+        }
+        let rest = self.line.split_off(len);
+        let seam_offset = self.offset;
+        self.offset += len as u64;
+        Ok(Piece {
+            seam: std::mem::replace(&mut self.line, rest),
+            seam_offset,
+            from: 0,
+            to: 0,
+            block,
+            goes_on: true,
         })
     }
 
@@ -158,11 +187,6 @@ impl Rest {
             self.offset = offset;
         }
         self.line.extend_from_slice(bytes);
-        if self.line.len() > LONGEST_LINE {
-            self.line = Vec::new();
-            self.skipping = true;
-            self.overlong.push(self.offset);
-        }
     }
 }
 
@@ -176,6 +200,11 @@ impl Piece {
             &self.block.bytes[self.from..self.to],
             self.block.offset + self.from as u64,
         );
+        if self.goes_on {
+            // What follows tells of the line.
+            chunk.lines -= 1;
+            chunk.crowded = Tally::default();
+        }
         chunk.shrink();
         (chunk, self.block.bytes)
     }
