@@ -463,14 +463,16 @@ fn are_dftracer(text: &[u8]) -> bool {
                 .map(trim_start)
         };
         let phase = value("ph").map(|v| v.strip_prefix(b"\"").unwrap_or(v));
-        if phase
-            .and_then(<[u8]>::first)
-            .is_some_and(u8::is_ascii_digit)
-        {
-            return true;
+        match phase.and_then(<[u8]>::first) {
+            Some(b'0'..=b'9') => return true,
+            None | Some(b'X' | b'C' | b'A' | b'M') => {}
+            // It writes no others.
+            Some(_) => return false,
         }
         let cat = value("cat").unwrap_or_default();
         let own = cat.starts_with(b"\"dftracer\"") || cat.starts_with(b"\"POSIX\"");
+        // Others record POSIX calls too, and number none.
+        let own = own && value("id").is_some();
         let own = own || memchr::memmem::find(record, b"\"hhash\"").is_some();
         if own && memchr::memchr(b'\n', record).is_none() {
             return true;

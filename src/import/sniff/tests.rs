@@ -71,7 +71,12 @@ fn commas_between_records_do_not_hide_whose_they_are() {
     // A phase inside args is none, and over several lines only a number decides.
     let inside = x.replace("\"ts\"", "\"args\":{\"ph\":1},\"ts\"");
     let tall = own.replace(',', ",\n");
+    // Others record such calls, too.
+    let other = x.replace("\"c\"", "\"POSIX\"");
+    let begin = own.replace("\"X\"", "\"B\"");
     for list in [
+        format!("[\n{other},\n{other}\n]"),
+        format!("[\n{begin},\n{begin}\n]"),
         format!("[{inside},\n{inside}]"),
         format!("[{tall},{tall}]"),
         format!("[{x},{}", "{\"ph\""),
