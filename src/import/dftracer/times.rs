@@ -94,7 +94,7 @@ impl Times {
         }
         let last = small.last.max(unix.last);
         let far = small.first > MINUTE && small.first / 10 > last.saturating_sub(small.first);
-        if small.count > 0 && far {
+        if small.count > none.count && far {
             return (Some(small.first), 1);
         }
         let first = none.first.min(small.first).min(unix.first);
@@ -123,6 +123,7 @@ mod tests {
         assert_eq!(begin(&[0, 5, 9]), (Some(0), i64::MIN));
         assert_eq!(begin(&[-3, hour, 2 * hour]), (Some(-3), i64::MIN));
         assert_eq!(begin(&[7, NOW]), (Some(7), i64::MIN));
+        assert_eq!(begin(&[0, 0, 0, hour]), (Some(0), i64::MIN));
         assert_eq!(begin(&[0, 0]), (Some(0), i64::MIN));
         assert_eq!(begin(&[i64::MAX]), (None, i64::MIN));
         assert_eq!(begin(&[]), (None, i64::MIN));
