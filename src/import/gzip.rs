@@ -20,6 +20,9 @@ const KEPT: usize = 1 << 20;
 /// Bytes that are inflated, and from which that is done, to see whether a member begins somewhere.
 const TRIAL: usize = 64 << 10;
 
+/// What beginning to do so costs, in bytes inflated.
+const TRIAL_START: u64 = 1 << 10;
+
 /// Text that has to come out of a member that is not whole, to be taken for one.
 const SOME_TEXT: usize = 64;
 
@@ -244,7 +247,7 @@ impl<R: Read> Members<R> {
             match memchr::memmem::find(&self.buffer[self.at..], &MARK) {
                 Some(found) => {
                     self.at += found;
-                    if self.is_member() {
+                    if self.behind == Some(self.place()) || self.is_member() {
                         let place = self.place();
                         let torn = self.behind.take() != Some(place);
                         self.gaps.with(|gaps| match torn {
@@ -275,20 +278,26 @@ impl<R: Read> Members<R> {
 
     /// Whether a member begins here: one that is whole, or one of which at least some text comes out.
     fn is_member(&mut self) -> bool {
-        if !self.may_spend(TRIAL as u64) {
+        if !self.may_spend(TRIAL_START) {
             return false;
         }
         self.ahead(TRIAL);
         let end = self.buffer.len().min(self.at + TRIAL);
         let bytes = &self.buffer[self.at..end];
-        let Header::Is(len) = header_of(bytes) else {
-            return false;
+        let len = match header_of(bytes) {
+            Header::Is(len) => len,
+            Header::Goes => {
+                self.spent += bytes.len() as u64;
+                return false;
+            }
+            Header::No => return false,
         };
         self.inflate.reset(false);
         self.trial.resize(TRIAL, 0);
         let (inflate, trial) = (&mut self.inflate, &mut self.trial);
         let result = inflate.decompress(&bytes[len..], trial, FlushDecompress::None);
         let text = &trial[..inflate.total_out() as usize];
+        self.spent += len as u64 + inflate.total_in() + inflate.total_out();
         if let Ok(Status::StreamEnd) = result {
             let behind = &bytes[len + inflate.total_in() as usize..];
             let mut crc = Crc::new();

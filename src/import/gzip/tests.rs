@@ -149,6 +149,19 @@ fn members_that_a_damaged_one_ran_through_are_read() {
 }
 
 #[test]
+fn there_may_be_as_many_damaged_members_as_whole_ones() {
+    let [mut wrong, whole] = [gzip(b"{\"a\":1}\n"), gzip(&text(1, 3))];
+    let sum = wrong.len() - 8;
+    wrong[sum] ^= 1;
+    let (out, ..) = read(&wrong.repeat(5_000), 32 << 10);
+    assert_eq!(out, b"{\"a\":1}\n".repeat(5_000));
+    wrong.truncate(sum);
+    let (out, fault, said) = read(&[wrong, whole].concat().repeat(5_000), 32 << 10);
+    assert_eq!(memchr::memmem::find_iter(&out, &text(1, 3)).count(), 5_000);
+    assert!(fault.is_none() && said.contains("(5,000×)"), "{said}");
+}
+
+#[test]
 fn a_torn_line_ends_before_the_next_member() {
     let long = text(0, 3_000);
     let mut bytes = gzip(&long);
