@@ -8,7 +8,9 @@ use super::kind::{Generation, Kind, Kinds};
 use super::lanes::{LaneKey, Lanes};
 use super::meta::Meta;
 use super::number::{Ticks, parse_whole};
-use super::scan::{Record, Token, for_each_member, scan, scan_first};
+use super::scan::{
+    MOST_LOST, Record, Token, before_record, between, for_each_member, scan, scan_first,
+};
 use crate::model::{ArgsRef, NameId, Names};
 
 /// A count with its first lines (from 0, inside the chunk).
@@ -522,45 +524,6 @@ fn is_record(line: &[u8]) -> bool {
         || line == b"["
         || (line.starts_with(b"]") && line.iter().all(|b| matches!(b, b']' | b','))))
 }
-
-/// What may stand before the first record of a line: the mark of UTF-8 where the file begins, a bracket, a comma.
-fn before_record(line: &[u8], offset: u64) -> usize {
-    let mark: &[u8] = if offset == 0 { b"\xef\xbb\xbf" } else { b"" };
-    let start = line.strip_prefix(mark).map_or(0, |_| mark.len());
-    start + between(&line[start..])
-}
-
-/// Where the last whole record ends in the beginning of a line; 0 where there is none.
-pub(super) fn end_of_records(line: &[u8], offset: u64) -> usize {
-    let mut at = before_record(line, offset);
-    let (mut end, mut lost) = (0, 0);
-    while at < line.len() && lost < MOST_LOST {
-        match scan_first(&line[at..]) {
-            Ok((record, len)) if !record.ph.is_missing() => {
-                end = at + len;
-                at = end + between(&line[end..]);
-            }
-            _ => {
-                lost += 1;
-                at += 1;
-                let rest = &line[at..];
-                at += memchr::memmem::find(rest, b"{\"").unwrap_or(rest.len());
-            }
-        }
-    }
-    end
-}
-
-/// What may stand between records.
-fn between(bytes: &[u8]) -> usize {
-    bytes
-        .iter()
-        .position(|b| !matches!(b, b' ' | b'\t' | b'\r' | 0 | b',' | b'[' | b']'))
-        .unwrap_or(bytes.len())
-}
-
-/// Defects of one line behind which more records are looked for.
-const MOST_LOST: u32 = 16;
 
 /// Without the blanks, zero bytes and commas around it.
 fn trim(line: &[u8]) -> &[u8] {

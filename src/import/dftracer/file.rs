@@ -1,6 +1,7 @@
 //! One pfw file: its stream cut at line ends into stretches that are read in parallel.
 
-use super::chunk::{Chunk, Tally, end_of_records};
+use super::chunk::{Chunk, Tally};
+use super::scan::end_of_records;
 use crate::import::damage::{Damage, SharedGaps};
 use crate::import::input::{Block, Blocks};
 use crate::import::stages::{self, Spares};

@@ -189,6 +189,45 @@ pub(super) fn scan_first(line: &[u8]) -> Result<(Record<'_>, usize), Unreadable>
     Ok((record, cursor.at))
 }
 
+/// What may stand before the first record of a line: the mark of UTF-8 where the file begins, a bracket, a comma.
+pub(super) fn before_record(line: &[u8], offset: u64) -> usize {
+    let mark: &[u8] = if offset == 0 { b"\xef\xbb\xbf" } else { b"" };
+    let start = line.strip_prefix(mark).map_or(0, |_| mark.len());
+    start + between(&line[start..])
+}
+
+/// Where the last whole record ends in the beginning of a line; 0 where there is none.
+pub(super) fn end_of_records(line: &[u8], offset: u64) -> usize {
+    let mut at = before_record(line, offset);
+    let (mut end, mut lost) = (0, 0);
+    while at < line.len() && lost < MOST_LOST {
+        match scan_first(&line[at..]) {
+            Ok((record, len)) if !record.ph.is_missing() => {
+                end = at + len;
+                at = end + between(&line[end..]);
+            }
+            _ => {
+                lost += 1;
+                at += 1;
+                let rest = &line[at..];
+                at += memchr::memmem::find(rest, b"{\"").unwrap_or(rest.len());
+            }
+        }
+    }
+    end
+}
+
+/// What may stand between records.
+pub(super) fn between(bytes: &[u8]) -> usize {
+    bytes
+        .iter()
+        .position(|b| !matches!(b, b' ' | b'\t' | b'\r' | 0 | b',' | b'[' | b']'))
+        .unwrap_or(bytes.len())
+}
+
+/// Defects of one line behind which more records are looked for.
+pub(super) const MOST_LOST: u32 = 16;
+
 /// The members of an args object that [`scan`] has passed; stops quietly where it cannot go on.
 pub(super) fn for_each_member<'a>(object: &'a [u8], mut f: impl FnMut(&'a [u8], Token<'a>)) {
     let mut cursor = Cursor {
