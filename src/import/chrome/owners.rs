@@ -2,10 +2,11 @@
 //!
 //! A GPU operation names its GPU and stream, not its process, and a merged file may repeat every id. What a call
 //! cannot have launched, since it starts later or another id stands in it, leaves one process only; what is known so
-//! of a stream or GPU holds for all of it. Nothing else decides but that each process has its own GPU, which is a
+//! of a stream or GPU holds for all of it, unless a GPU has more operations of an id than one call launches. Nothing else decides but that each process has its own GPU, which is a
 //! guess and counted as one.
 
-use std::collections::BTreeMap;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::links::Links;
 use crate::import::report::Place;
@@ -30,6 +31,10 @@ fn winner(votes: &Votes) -> Option<Option<ProcessId>> {
 pub(super) struct Owners {
     lanes: BTreeMap<LaneId, Option<ProcessId>>,
     devices: BTreeMap<DeviceId, Option<ProcessId>>,
+    /// Those of which it is known that several processes use them.
+    shared: BTreeSet<DeviceId>,
+    /// The processes that have a GPU.
+    with_device: BTreeSet<Option<ProcessId>>,
 }
 
 /// The call that launched an operation.
@@ -64,7 +69,8 @@ pub(super) fn process_of(trace: &Trace, call: RawSpan) -> Option<ProcessId> {
 }
 
 impl Owners {
-    /// Links operations to the calls of their own process. `named` gives the process that an operation names.
+    /// Links operations, in order of their correlations, to the calls of their own process. `named` gives the process
+    /// that an operation names.
     pub fn link(
         links: &Links,
         trace: &Trace,
@@ -72,75 +78,87 @@ impl Owners {
     ) -> (Self, Linked) {
         let mut lanes: BTreeMap<LaneId, Votes> = BTreeMap::new();
         let mut devices: BTreeMap<DeviceId, Votes> = BTreeMap::new();
-        for &(correlation, operation) in &links.operations {
-            let calls = possible(links.candidates(correlation), trace, operation);
-            let process = match (named(operation), calls.as_slice()) {
-                (Some(process), _) => Some(process),
-                (None, &[call]) => process_of(trace, call),
-                _ => continue,
-            };
-            let lane = trace.spans().lane(SpanId(operation.0));
-            *lanes.entry(lane).or_default().entry(process).or_default() += 1;
-            if let Some(device) = device_of(trace, lane) {
-                let votes = devices.entry(device).or_default();
-                *votes.entry(process).or_default() += 1;
+        let groups = || links.operations.chunk_by(|a, b| a.0 == b.0);
+        for group in groups() {
+            let calls = Calls::new(links.candidates(group[0].0), group, trace);
+            for &(_, operation) in group {
+                let only = calls.all.only(calls.until(operation));
+                let process = match (named(operation), only) {
+                    (Some(process), _) => Some(process),
+                    (None, Some(call)) => process_of(trace, call),
+                    (None, None) => continue,
+                };
+                let lane = trace.spans().lane(SpanId(operation.0));
+                *lanes.entry(lane).or_default().entry(process).or_default() += 1;
+                if let Some(device) = device_of(trace, lane) {
+                    let votes = devices.entry(device).or_default();
+                    *votes.entry(process).or_default() += 1;
+                }
             }
         }
-        let owners = Self {
-            lanes: winners(lanes),
-            devices: winners(devices),
-        };
+        let owners = Self::new(winners(lanes), devices);
         let mut linked = Linked::default();
-        for &(correlation, operation) in &links.operations {
-            let calls = links.candidates(correlation);
-            match owners.launch(calls, trace, operation, named(operation)) {
-                Launch::By(call) => linked.pairs.push((call, operation)),
-                Launch::Perhaps(call) => {
-                    linked.pairs.push((call, operation));
-                    note(&mut linked.guessed, trace, operation);
+        for group in groups() {
+            let calls = Calls::new(links.candidates(group[0].0), group, trace);
+            for &(_, operation) in group {
+                match owners.launch(&calls, operation, named(operation)) {
+                    Launch::By(call) => linked.pairs.push((call, operation)),
+                    Launch::Perhaps(call) => {
+                        linked.pairs.push((call, operation));
+                        note(&mut linked.guessed, trace, operation);
+                    }
+                    Launch::OneOf => note(&mut linked.open, trace, operation),
+                    Launch::None => linked.without += 1,
                 }
-                Launch::OneOf => note(&mut linked.open, trace, operation),
-                Launch::None => linked.without += 1,
             }
         }
         (owners, linked)
     }
 
-    fn launch(
-        &self,
-        calls: &[(i64, RawSpan)],
-        trace: &Trace,
-        operation: RawSpan,
-        named: Option<ProcessId>,
-    ) -> Launch {
-        if calls.is_empty() {
+    fn new(lanes: BTreeMap<LaneId, Option<ProcessId>>, votes: BTreeMap<DeviceId, Votes>) -> Self {
+        let used: BTreeSet<DeviceId> = votes.keys().copied().collect();
+        let devices = winners(votes);
+        Self {
+            lanes,
+            shared: used
+                .into_iter()
+                .filter(|d| !devices.contains_key(d))
+                .collect(),
+            with_device: devices.values().copied().collect(),
+            devices,
+        }
+    }
+
+    fn launch(&self, calls: &Calls<'_>, operation: RawSpan, named: Option<ProcessId>) -> Launch {
+        let Calls { of, trace, .. } = *calls;
+        if of.is_empty() {
             return Launch::None;
         }
         let lane = trace.spans().lane(SpanId(operation.0));
         let device = device_of(trace, lane);
-        let owner = named.map(Some).or_else(|| self.owner(lane, device));
-        let of = |process| {
-            let mut calls = calls.iter().map(|c| c.1);
-            calls.find(|&call| process_of(trace, call) == process)
-        };
-        if let Some(owner) = owner {
-            return match of(owner) {
-                Some(call) => Launch::By(call),
-                None => Launch::None,
-            };
+        let call = |process| call_of(of, trace, process);
+        if named.is_some() {
+            return call(named).map_or(Launch::None, Launch::By);
         }
-        let mut left = possible(calls, trace, operation);
-        if let &[call] = left.as_slice() {
-            return Launch::By(call);
+        let until = calls.until(operation);
+        let only = calls.all.only(until);
+        match (self.owner(lane, device).map(call), only) {
+            (Some(None), _) => return Launch::None,
+            // Another process has launched one of them.
+            (Some(Some(call)), None) if calls.is_of_several(call, device) => return Launch::OneOf,
+            (Some(Some(call)), _) | (None, Some(call)) => return Launch::By(call),
+            (None, None) => {}
         }
-        left.retain(|&call| {
-            let process = process_of(trace, call);
-            let mut owned = self.devices.iter();
-            !owned.any(|(&other, &owner)| Some(other) != device && owner == process)
-        });
-        match left.as_slice() {
-            &[call] => Launch::Perhaps(call),
-            _ => Launch::OneOf,
+        // Where several processes use a GPU, not each has its own.
+        if device.is_some_and(|d| self.shared.contains(&d)) {
+            return Launch::OneOf;
+        }
+        let without_device = calls
+            .without_device
+            .get_or_init(|| First::of(of, trace, |process| !self.with_device.contains(&process)));
+        match without_device.only(until) {
+            Some(call) => Launch::Perhaps(call),
+            None => Launch::OneOf,
         }
     }
 
@@ -156,15 +174,110 @@ impl Owners {
         trace: &Trace,
         stream: StreamId,
     ) -> Option<RawSpan> {
-        if let &[(_, call)] = calls {
-            return Some(call);
-        }
         let stream = trace.stream(stream);
         let of_lane = stream.ops.and_then(|lane| self.lanes.get(&lane));
-        let owner = of_lane.or_else(|| self.devices.get(&stream.device))?;
-        let mut calls = calls.iter().map(|c| c.1);
-        calls.find(|&call| process_of(trace, call) == *owner)
+        match (of_lane.or_else(|| self.devices.get(&stream.device)), calls) {
+            (Some(&owner), _) => call_of(calls, trace, owner),
+            (None, &[(_, call)]) => Some(call),
+            (None, _) => None,
+        }
     }
+}
+
+/// The calls of one correlation.
+struct Calls<'t> {
+    /// One of each process, in order of those.
+    of: &'t [(i64, RawSpan)],
+    trace: &'t Trace,
+    all: First,
+    /// Of processes that have no GPU.
+    without_device: OnceCell<First>,
+    /// All that was launched.
+    operations: &'t [(i64, RawSpan)],
+    /// Their GPUs, sorted.
+    devices: OnceCell<Vec<Option<DeviceId>>>,
+}
+
+impl<'t> Calls<'t> {
+    fn new(of: &'t [(i64, RawSpan)], operations: &'t [(i64, RawSpan)], trace: &'t Trace) -> Self {
+        Self {
+            of,
+            trace,
+            all: First::of(of, trace, |_| true),
+            without_device: OnceCell::new(),
+            operations,
+            devices: OnceCell::new(),
+        }
+    }
+
+    /// True where a GPU has more operations than the call can have launched.
+    fn is_of_several(&self, call: RawSpan, device: Option<DeviceId>) -> bool {
+        let trace = self.trace;
+        let devices = self.devices.get_or_init(|| {
+            let lanes = self
+                .operations
+                .iter()
+                .map(|o| trace.spans().lane(SpanId(o.1.0)));
+            let mut devices: Vec<_> = lanes.map(|lane| device_of(trace, lane)).collect();
+            devices.sort_unstable();
+            devices
+        });
+        let first = devices.partition_point(|&d| d < device);
+        // Only graphs hold many.
+        devices.get(first + 1) == Some(&device)
+            && !trace.span_name(SpanId(call.0)).contains("GraphLaunch")
+    }
+
+    /// What launched an operation starts by then: before it, or at any time where no call does that.
+    fn until(&self, operation: RawSpan) -> i64 {
+        let start = self.trace.spans().start(SpanId(operation.0));
+        match self.all.first {
+            Some((first, _)) if first <= start => start,
+            _ => i64::MAX,
+        }
+    }
+}
+
+/// The call that starts first of some, and when the second one starts.
+#[derive(Clone, Copy, Default)]
+struct First {
+    first: Option<(i64, RawSpan)>,
+    second: Option<i64>,
+}
+
+impl First {
+    fn of(
+        calls: &[(i64, RawSpan)],
+        trace: &Trace,
+        wanted: impl Fn(Option<ProcessId>) -> bool,
+    ) -> Self {
+        let mut found = Self::default();
+        for &(_, call) in calls.iter().filter(|c| wanted(process_of(trace, c.1))) {
+            let start = trace.spans().start(SpanId(call.0));
+            let later = match found.first {
+                Some((first, _)) if first <= start => start,
+                before => {
+                    found.first = Some((start, call));
+                    let Some((first, _)) = before else { continue };
+                    first
+                }
+            };
+            found.second = Some(found.second.map_or(later, |second| second.min(later)));
+        }
+        found
+    }
+
+    /// The call, if no other starts by then.
+    fn only(self, until: i64) -> Option<RawSpan> {
+        let is_only = |first: i64| first <= until && self.second.is_none_or(|s| s > until);
+        self.first.filter(|f| is_only(f.0)).map(|f| f.1)
+    }
+}
+
+/// The call of a process.
+fn call_of(calls: &[(i64, RawSpan)], trace: &Trace, process: Option<ProcessId>) -> Option<RawSpan> {
+    let found = calls.binary_search_by_key(&process, |c| process_of(trace, c.1));
+    found.ok().map(|i| calls[i].1)
 }
 
 fn winners<K: Ord>(votes: BTreeMap<K, Votes>) -> BTreeMap<K, Option<ProcessId>> {
@@ -175,19 +288,6 @@ fn winners<K: Ord>(votes: BTreeMap<K, Votes>) -> BTreeMap<K, Option<ProcessId>> 
 
 fn device_of(trace: &Trace, lane: LaneId) -> Option<DeviceId> {
     Some(trace.stream(trace.lane(lane).stream?).device)
-}
-
-/// The calls that start before the operation; all, where none does.
-fn possible(calls: &[(i64, RawSpan)], trace: &Trace, operation: RawSpan) -> Vec<RawSpan> {
-    let start = |span: RawSpan| trace.spans().start(SpanId(span.0));
-    let before = calls.iter().map(|c| c.1);
-    let before: Vec<RawSpan> = before
-        .filter(|&call| start(call) <= start(operation))
-        .collect();
-    match before.is_empty() {
-        true => calls.iter().map(|c| c.1).collect(),
-        false => before,
-    }
 }
 
 /// Counts an operation, with the place of its args.
