@@ -298,8 +298,13 @@ impl Head {
             return Content::Pfw;
         }
         let events = memchr::memmem::find(text, b"\"ph\"").is_some();
-        if events && matches!(text[0], b'"' | b',' | b':' | b'}' | b']' | b'0'..=b'9') {
-            // A slice of a JSON trace: starts inside an event.
+        // A slice of a JSON trace starts inside an event. Lines of a log may start with a quote or with the time.
+        let is_slice = match text[0] {
+            b',' | b':' | b'}' | b']' => true,
+            b'"' | b'0'..=b'9' => piece::look(text) != Piece::No,
+            _ => false,
+        };
+        if events && is_slice {
             return Content::Chrome { sure: true };
         }
         Content::Trap(if events {

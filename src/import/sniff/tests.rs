@@ -196,3 +196,24 @@ fn any_bytes_are_survived() {
         let _ = content(&[b"[{\"", bytes.as_slice()].concat());
     }
 }
+
+#[test]
+fn logs_with_events_inside_are_no_slices_of_a_trace() {
+    let x = r#"{"ph":"X","name":"a","ts":1,"dur":1}"#;
+    for log in [
+        format!("2024-01-01 12:00:00 INFO wrote {x}\nbla\n"),
+        format!("2024-01-01 12:00:00 INFO wrote [{x}, {x}]\nbla\n"),
+        format!("1733487013.5 [{x}, {x}]\n1733487014.1 done\n"),
+        format!("\" Maps of the alphabet\nlet a = [{x}, \"ph\"]\n"),
+    ] {
+        assert_eq!(
+            content(log.as_bytes()),
+            Content::Trap(Trap::TextLog),
+            "{log}"
+        );
+    }
+    // Times at which events are cut.
+    for slice in [format!("5,\"dur\":1}},{x}"), format!("\",\"dur\":1}},{x}")] {
+        assert_eq!(content(slice.as_bytes()), SURE, "{slice}");
+    }
+}
