@@ -76,6 +76,8 @@ pub(super) struct Lanes {
     contexts: FxHashMap<(Option<i64>, i64, Option<i64>), Option<i64>>,
     /// (pid, number in the process) → number of the physical GPU.
     physical: FxHashMap<(i64, i64), i64>,
+    /// pid → its only device number there; none where it has several.
+    only: FxHashMap<i64, Option<i64>>,
     last_thread: Option<(i64, LaneId)>,
     last_ops: Option<(StreamKey, LaneId)>,
 }
@@ -83,7 +85,13 @@ pub(super) struct Lanes {
 impl Lanes {
     /// Nobody yet. `physical` maps (pid, device number in the process) to physical GPUs.
     pub fn new(source: SourceId, physical: FxHashMap<(i64, i64), i64>) -> Self {
+        let mut only = FxHashMap::default();
+        physical.keys().for_each(|&(pid, device)| {
+            let known = only.entry(pid).or_insert(Some(device));
+            *known = known.filter(|&d| d == device);
+        });
         Self {
+            only,
             source,
             processes: FxHashMap::default(),
             pids: FxHashSet::default(),
@@ -234,10 +242,7 @@ impl Lanes {
 
     /// The only device number of a process that is related to a physical GPU.
     pub fn only_device(&self, process: i64) -> Option<i64> {
-        let of_process = self.physical.keys().filter(|k| k.0 == pid(process));
-        let mut devices = of_process.map(|k| k.1);
-        let first = devices.next()?;
-        devices.next().is_none().then_some(first)
+        *self.only.get(&pid(process))?
     }
 
     /// A GPU; created when it is new.
@@ -431,5 +436,20 @@ mod tests {
         let high = i64::MIN | (77 << 24) | 5;
         assert_eq!((pid(high), tid(high)), (77, 5));
         assert_eq!(pid(process_of(high)), 77);
+    }
+
+    #[test]
+    fn the_only_device_is_found_at_once_among_those_of_any_number_of_processes() {
+        const PROCESSES: i64 = 100_000;
+        let of_process = |pid: i64| ((pid, pid % 8), pid % 3);
+        let mut physical: FxHashMap<_, _> = (0..PROCESSES).map(of_process).collect();
+        physical.insert((5, 6), 1);
+        let lanes = Lanes::new(SourceId(0), physical);
+        let found = |pid: i64| lanes.only_device(pid << 24);
+        assert!((6..PROCESSES).all(|pid| found(pid) == Some(pid % 8)));
+        assert_eq!(
+            (found(4), found(5), found(PROCESSES)),
+            (Some(4), None, None)
+        );
     }
 }
