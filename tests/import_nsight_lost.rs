@@ -382,6 +382,14 @@ fn operations_without_a_gpu_are_of_their_contexts_gpu_the_only_one_or_an_unknown
         assert_eq!(loaded.trace.device(device).index, gpu, "{name}");
         assert_eq!(check(&path), 0, "{name}");
     }
+    // What one process uses says nothing of another one.
+    let (_, loaded) = changed("other-process", |t| {
+        two_gpus(t);
+        t.sql("DELETE FROM TARGET_INFO_CUDA_DEVICE");
+        t.sql(drop);
+    });
+    assert_eq!(noted(&loaded, "no_device"), 5);
+    assert_eq!(noted(&loaded, "unknown_device"), 1);
     let (path, loaded) = changed("unknown", |t| {
         t.sql("UPDATE CUPTI_ACTIVITY_KIND_MEMCPY SET contextId=9");
         t.sql(other);

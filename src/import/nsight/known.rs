@@ -26,7 +26,9 @@ pub(super) struct Known {
     process: Option<i64>,
     /// (process, context) → its device; none where rows disagree.
     contexts: FxHashMap<(Option<i64>, i64), Option<i64>>,
-    /// The only device number that processes use.
+    /// Process → the only device number that its rows name; none where they name several.
+    devices: FxHashMap<Option<i64>, Option<i64>>,
+    /// The number of the only GPU of the machine, or the only one that rows name of which nobody knows the process.
     device: Option<i64>,
 }
 
@@ -43,7 +45,7 @@ fn owner(table: &str) -> &'static [&'static str] {
 #[derive(Default)]
 struct Named {
     processes: BTreeSet<i64>,
-    devices: BTreeSet<i64>,
+    devices: FxHashMap<Option<i64>, Option<i64>>,
     contexts: FxHashMap<(Option<i64>, i64), Option<i64>>,
     /// A table was not read whole: there may be more.
     more: bool,
@@ -77,10 +79,8 @@ impl Importer<'_> {
             let own = names.iter().find(|n| n.0 == *process).map(|n| &n.1);
             own.is_none_or(|own| names.iter().filter(|n| n.1 == *own).count() == 1)
         });
-        self.known.device = match named.devices.is_empty() {
-            false => only(&named.devices),
-            true => listed,
-        };
+        self.known.device = named.devices.get(&None).copied().flatten().or(listed);
+        self.known.devices = named.devices;
         Ok(())
     }
 
@@ -106,11 +106,11 @@ impl Importer<'_> {
                 let Some(device) = row.get(3).filter(|_| operations) else {
                     continue;
                 };
-                named.devices.insert(device);
+                let agree = |known: &mut Option<i64>| *known = known.filter(|&d| d == device);
+                agree(named.devices.entry(process).or_insert(Some(device)));
                 if let Some(context) = row.get(2) {
                     let known = named.contexts.entry((process, context));
-                    let known = known.or_insert(Some(device));
-                    *known = known.filter(|&d| d == device);
+                    agree(known.or_insert(Some(device)));
                 }
             }
             Ok(())
@@ -145,7 +145,7 @@ impl Importer<'_> {
         only
     }
 
-    /// The device of a row of GPU work: what it says, else that of its context, else the only one.
+    /// The device of a row of GPU work: what it says, else that of its context, else the only one of its process.
     pub(super) fn device_of_row(
         &mut self,
         table: &'static str,
@@ -159,7 +159,10 @@ impl Importer<'_> {
         let of_context = context.and_then(|c| *self.known.contexts.get(&(process, c))?);
         let device = of_context
             .or_else(|| self.only_listed(process))
-            .or(self.known.device);
+            .or_else(|| match self.known.devices.get(&process) {
+                Some(&only) => only,
+                None => self.known.device,
+            });
         let reason = match device {
             Some(_) => Reason::NoDevice,
             None => Reason::UnknownDevice,
