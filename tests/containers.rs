@@ -376,7 +376,7 @@ fn a_run_may_have_more_files_than_can_be_open() {
     }
     let packed = write(dir.join("run.tar"), tar(&named));
     for path in [run, packed] {
-        let said = shell("ulimit -n 64; exec \"$0\" info \"$1\"", &path);
+        let said = shell("ulimit -n 128; exec \"$0\" info \"$1\"", &path);
         assert!(said.contains("Everything was read"), "{said}");
     }
 }
