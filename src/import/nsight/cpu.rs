@@ -1,6 +1,7 @@
 //! What the CPU threads did: CUDA API calls, operating-system calls, libraries, the profiler's own overhead.
 
 use super::Importer;
+use super::lanes::ThreadUse;
 use super::rows::{OSRT, OVERHEAD, PROFILER_OVERHEAD, RUNTIME};
 use super::scan::Spec;
 use super::tally::Reason;
@@ -60,7 +61,7 @@ impl Importer<'_> {
                     .and_then(|id| this.strings.call(id, this.builder));
                 let name = name.unwrap_or_else(|| this.no_name(RUNTIME, row.rowid));
                 let thread = row.get(2);
-                let lane = this.thread_of_row(RUNTIME, row.rowid, thread);
+                let lane = this.lane_of_row(RUNTIME, row.rowid, thread, ThreadUse::Work);
                 let span = this.span(RUNTIME, row.rowid, lane, name, cat, times);
                 match (this.process_of_thread(thread), row.get(3)) {
                     (Some(process), Some(id)) => this.calls.push(process, id, span),
@@ -101,7 +102,7 @@ impl Importer<'_> {
                         .get(3)
                         .and_then(|id| this.strings.name(id, this.builder));
                     let name = name.unwrap_or_else(|| this.no_name(table, row.rowid));
-                    let lane = this.thread_of_row(table, row.rowid, row.get(2));
+                    let lane = this.lane_of_row(table, row.rowid, row.get(2), ThreadUse::Work);
                     this.span(table, row.rowid, lane, name, cat, times);
                 }
             })?;
@@ -132,7 +133,7 @@ impl Importer<'_> {
                             .name(id, this.builder)
                             .unwrap_or_else(|| this.no_name(table, row.rowid)),
                     };
-                    let lane = this.overhead_of_row(table, row.rowid, row.get(2));
+                    let lane = this.lane_of_row(table, row.rowid, row.get(2), ThreadUse::Overhead);
                     this.span(table, row.rowid, lane, name, cat, times);
                 }
             })?;

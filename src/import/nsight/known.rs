@@ -180,35 +180,19 @@ impl Importer<'_> {
     }
 
     /// The lane of a row of CPU work, for which one that names no thread may get one of its own.
-    pub(super) fn thread_of_row(
+    pub(super) fn lane_of_row(
         &mut self,
         table: &'static str,
         rowid: i64,
         thread: Option<i64>,
+        of: ThreadUse,
     ) -> LaneId {
         if let Some(thread) = thread {
-            return self.lanes.thread(thread, self.builder);
+            return self.lanes.thread(thread, of, self.builder);
         }
         self.no_thread(table, rowid);
         let process = self.known.process;
-        self.lanes
-            .unknown_thread(process, ThreadUse::Work, self.builder)
-    }
-
-    /// The same for the profiler's own work.
-    pub(super) fn overhead_of_row(
-        &mut self,
-        table: &'static str,
-        rowid: i64,
-        thread: Option<i64>,
-    ) -> LaneId {
-        if let Some(thread) = thread {
-            return self.lanes.overhead(thread, self.builder);
-        }
-        self.no_thread(table, rowid);
-        let process = self.known.process;
-        self.lanes
-            .unknown_thread(process, ThreadUse::Overhead, self.builder)
+        self.lanes.unknown_thread(process, of, self.builder)
     }
 
     /// Counts a row that names no thread.

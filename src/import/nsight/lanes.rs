@@ -78,7 +78,7 @@ pub(super) struct Lanes {
     physical: FxHashMap<(i64, i64), i64>,
     /// pid → its only device number there; none where it has several.
     only: FxHashMap<i64, Option<i64>>,
-    last_thread: Option<(i64, LaneId)>,
+    last_thread: Option<((i64, ThreadUse), LaneId)>,
     last_ops: Option<(StreamKey, LaneId)>,
 }
 
@@ -106,21 +106,16 @@ impl Lanes {
         }
     }
 
-    /// The lane of a thread's calls and ranges.
-    pub fn thread(&mut self, thread: i64, builder: &mut TraceBuilder) -> LaneId {
+    /// The lane of a thread.
+    pub fn thread(&mut self, thread: i64, of: ThreadUse, builder: &mut TraceBuilder) -> LaneId {
         if let Some((key, lane)) = self.last_thread
-            && key == thread
+            && key == (thread, of)
         {
             return lane;
         }
-        let lane = self.thread_lane(thread, ThreadUse::Work, builder);
-        self.last_thread = Some((thread, lane));
+        let lane = self.thread_lane(thread, of, builder);
+        self.last_thread = Some(((thread, of), lane));
         lane
-    }
-
-    /// The lane of the profiler's own work on a thread.
-    pub fn overhead(&mut self, thread: i64, builder: &mut TraceBuilder) -> LaneId {
-        self.thread_lane(thread, ThreadUse::Overhead, builder)
     }
 
     fn thread_lane(&mut self, thread: i64, of: ThreadUse, builder: &mut TraceBuilder) -> LaneId {

@@ -1,6 +1,7 @@
 //! NVTX: ranges and marks that programs annotate themselves with, and names they give to threads.
 
 use super::Importer;
+use super::lanes::ThreadUse;
 use super::rows::NVTX;
 use super::scan::{Block, Row, Spec};
 use super::tally::Reason;
@@ -91,7 +92,7 @@ impl Importer<'_> {
             self.tally.row(Reason::Nameless, NVTX, row.rowid);
             self.builder.intern("(no text)")
         });
-        let lane = self.thread_of_row(NVTX, row.rowid, thread);
+        let lane = self.lane_of_row(NVTX, row.rowid, thread, ThreadUse::Work);
         let cat = if cross { cats.cross } else { cats.plain };
         let span = self.span(NVTX, row.rowid, lane, name, cat, times);
         if open {
@@ -109,7 +110,7 @@ impl Importer<'_> {
             self.tally.row(Reason::Nameless, NVTX, row.rowid);
             self.builder.intern("(no text)")
         });
-        let lane = self.thread_of_row(NVTX, row.rowid, row.get(THREAD));
+        let lane = self.lane_of_row(NVTX, row.rowid, row.get(THREAD), ThreadUse::Work);
         self.builder.add_instant(Instant {
             time,
             lane: Some(lane),
