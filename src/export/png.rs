@@ -435,9 +435,9 @@ pub fn about(analysis: &Analysis, range: TimeRange) -> Vec<String> {
     } else {
         parts.push("no batch waits recorded".to_owned());
     }
-    let gpus = 0..analysis.gpus().len();
-    let busy = gpus.map(|g| i128::from(analysis.gpu_figures(g, range).busy));
-    let busy = mean(busy.sum(), analysis.gpus().len());
+    let gpus = analysis.gpus();
+    let busy = gpus.iter().map(|g| i128::from(g.busy.measure_in(range)));
+    let busy = mean(busy.sum(), gpus.len());
     parts.push(format!("GPU busy {}", with_share(busy)));
     parts
 }
