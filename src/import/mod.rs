@@ -43,6 +43,10 @@ pub use progress::{Phase, Progress};
 pub use report::{FileReport, ImportReport, Notice, NoticeKind, Place};
 pub use small::{SMALL, read_small};
 
+/// Times from here on, ns, can only be counted from 1970, and those of a recording in Unix time are not below it:
+/// September 2001.
+const UNIX_FROM: i64 = 1_000_000_000_000_000_000;
+
 /// A trace and what happened while it was read.
 pub struct Loaded {
     /// The timeline.

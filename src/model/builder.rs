@@ -16,7 +16,7 @@ use crate::time::TimeRange;
 
 /// Times beyond this are refused by [`TraceBuilder::add_span`]'s clamp, so that no sum of two can overflow: about
 /// 73 years on either side of the source's zero.
-pub(super) const TIME_LIMIT: i64 = i64::MAX / 4;
+pub const TIME_LIMIT: i64 = i64::MAX / 4;
 
 /// Categories that are told apart. Two more share the rest: those that count and those that do not.
 const MOST_CATEGORIES: usize = (1 << 16) - 2;

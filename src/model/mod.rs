@@ -14,7 +14,7 @@ mod spans;
 mod tables;
 mod trace;
 
-pub use builder::{SpanRow, TraceBuilder};
+pub use builder::{SpanRow, TIME_LIMIT, TraceBuilder};
 pub use ids::{
     CatId, CounterId, DeviceId, LaneId, NameId, ProcessId, RawSpan, SourceId, SpanId, StreamId,
 };

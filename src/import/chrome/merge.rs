@@ -12,7 +12,7 @@ use super::pairs::Mark;
 use super::stream::Early;
 use super::tally::{Odd, Tally};
 use super::text::{shortened, unescape};
-use crate::import::{Context, Progress};
+use crate::import::{Context, Progress, UNIX_FROM};
 use crate::model::{
     ArgsRef, CatId, Clock, CopyInfo, Counter, CounterId, NameId, RawSpan, Source, SourceId,
     SpanRow, TraceBuilder,
@@ -549,9 +549,7 @@ impl Merged {
 
     /// How the file's clock relates to Unix time, and whether that contradicts its base time.
     pub fn clock(&self, base: Option<i64>) -> (Clock, bool) {
-        /// Microseconds beyond this can only be counted from 1970: September 2001.
-        const UNIX_NS: i64 = 1_000_000_000_000_000_000;
-        let absolute = self.first.is_some_and(|first| first >= UNIX_NS);
+        let absolute = self.first.is_some_and(|first| first >= UNIX_FROM);
         match (base, absolute) {
             (Some(zero), false) => (Clock::Unix { zero }, false),
             (base, true) => (Clock::Unix { zero: 0 }, base.is_some_and(|b| b != 0)),

@@ -2,8 +2,7 @@
 //!
 //! Times never pass through floating point: the digits are read as they stand.
 
-/// Times beyond this are no times: about 73 years on either side of zero, as in the model.
-const MAX_NS: i64 = i64::MAX / 4;
+use crate::model::TIME_LIMIT;
 
 /// Exponents beyond this make every value zero or too large.
 const MAX_EXPONENT: i64 = 400;
@@ -33,7 +32,7 @@ pub(super) enum NoTime {
 pub(super) fn us_to_ns(text: &[u8]) -> Result<Ns, NoTime> {
     let number = Decimal::of(text).ok_or(NoTime::NoNumber)?;
     let (value, rounded) = number.times_ten_to(3).ok_or(NoTime::Far)?;
-    if value > MAX_NS {
+    if value > TIME_LIMIT {
         return Err(NoTime::Far);
     }
     let ns = if number.negative { -value } else { value };

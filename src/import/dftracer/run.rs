@@ -8,9 +8,9 @@ use super::kind::Generation;
 use super::lanes::LaneKey;
 use super::meta::Meta;
 use super::number::Ticks;
-use super::times::{Times, UNIX_FROM, is_time};
+use super::times::{Times, is_time};
 use super::{hashes::Hashes, roles};
-use crate::import::{Context, ErrorKind, LoadError, Place};
+use crate::import::{Context, ErrorKind, LoadError, Place, UNIX_FROM};
 use crate::model::{
     ArgsRef, CatId, Clock, Counter, Device, Lane, LaneId, LaneKind, NameId, Process, ProcessId,
     Role, Source, SourceId, SpanRow, Stream, Tracer,

@@ -1,16 +1,12 @@
 //! Which of the times in a file are those of the recording.
 
 use super::chunk::Chunk;
-
-/// Times below this (ns) are no Unix times of a recording: before September 2001.
-pub(super) const UNIX_FROM: i64 = 1_000_000_000_000_000_000;
-
-/// Times beyond this are no times: about 73 years on either side of zero, as in the model.
-const MAX_NS: i64 = i64::MAX / 4;
+use crate::import::UNIX_FROM;
+use crate::model::TIME_LIMIT;
 
 /// True for times that fit on the axis of the trace.
 pub(super) fn is_time(ns: i64) -> bool {
-    (-MAX_NS..=MAX_NS).contains(&ns)
+    (-TIME_LIMIT..=TIME_LIMIT).contains(&ns)
 }
 
 /// Starts of records, by what they can be.

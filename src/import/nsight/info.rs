@@ -10,11 +10,8 @@ use super::Importer;
 use super::scan::Reader;
 use super::small::{Small, Trouble, each_row, integer, is_junk, text};
 use super::tally::Reason;
-use crate::import::{LoadError, NoticeKind};
+use crate::import::{LoadError, NoticeKind, UNIX_FROM};
 use crate::model::{Clock, Counter, CounterId};
-
-/// Times from here on are Unix times in ns already (2001 onwards): nothing else is that large.
-const UNIX_FROM: i64 = 1_000_000_000_000_000_000;
 
 /// Diagnostics that are shown in full.
 const SHOWN_DIAGNOSTICS: usize = 3;

@@ -41,13 +41,10 @@ use tally::{Reason, Tally};
 use super::{Context, ErrorKind, FileReport, ImportReport, LoadError, NoticeKind, Phase, Progress};
 use crate::model::{
     ArgsOrigin, ArgsRef, CatId, Clock, LaneId, NameId, RawSpan, Source, SourceId, SpanRow,
-    TraceBuilder, Tracer,
+    TIME_LIMIT, TraceBuilder, Tracer,
 };
 
 pub(crate) use rows::Rows;
-
-/// Times beyond this are no times: the trace's own limit, so that sums never overflow.
-const TIME_LIMIT: i64 = i64::MAX / 4;
 
 /// Bytes of a row of the tables that become spans, at least, with its share of names and indices. Only an estimate
 /// for the room made at first, as row numbers alone may be far apart.
