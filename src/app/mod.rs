@@ -6,48 +6,26 @@ use std::path::PathBuf;
 use eframe::CreationContext;
 use egui::{CentralPanel, Context, Frame, Margin, Panel, Stroke, Ui};
 
-mod access;
-mod action;
 mod apply;
 mod canvas;
-mod command;
 mod dialogs;
-mod document;
-mod dump;
-mod edges;
-mod export_job;
-mod hover;
-mod input;
-mod jobs;
-mod load;
-mod loading;
-mod look;
-mod menus;
-mod natural;
-mod navigate;
-mod overview;
+mod model;
 mod panels;
-mod picker;
-mod roving;
-mod search;
-mod settings;
-mod snap;
-mod state;
-mod status;
-mod table;
-mod table_text;
-mod toolbar;
-mod walk;
-mod welcome;
+mod shell;
+mod widgets;
 
-pub use action::Action;
-pub use command::{Command, GESTURES, Group, KeyAt, Shortcut};
 pub use dialogs::{Dialog, ErrorDialog};
-pub use document::{Document, Tab};
-pub use load::Request;
+pub use model::action::Action;
+pub use model::command::{Command, GESTURES, Group, KeyAt, Shortcut};
+pub use model::document::{Document, Tab};
+pub use model::load::Request;
+pub use model::settings::{Settings, Store, ThemeChoice};
+pub use model::state::AppState;
 pub use panels::refresh_selection;
-pub use settings::{Settings, Store, ThemeChoice};
-pub use state::AppState;
+
+use model::action::Actions;
+use shell::{dump, input, loading, overview, status, toolbar, welcome};
+use widgets::look;
 
 /// Size of a new window, points.
 const SIZE: [f32; 2] = [1_400.0, 900.0];
@@ -137,7 +115,7 @@ impl App {
         self.dump.write(&mut self.state);
     }
 
-    fn window_ui(&mut self, ui: &mut Ui, actions: &mut action::Actions) {
+    fn window_ui(&mut self, ui: &mut Ui, actions: &mut Actions) {
         let state = &mut self.state;
         let look = state.look.clone();
         let bar = |x: i8| {
@@ -173,7 +151,7 @@ impl App {
 }
 
 /// The panel below the timeline; its height is remembered.
-fn details_ui(ui: &mut Ui, state: &mut AppState, actions: &mut action::Actions, frame: Frame) {
+fn details_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions, frame: Frame) {
     // In a low window the timeline keeps more than half, so that what a row points at can be seen.
     let room = ui.available_height();
     let most = (room - 160.0).min(room * 0.6).max(90.0);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The real window on a display that nobody looks at: opens a sample by argument, drags over a step, walks to the next
 # exposed wait, exports a picture, and checks the outcome in the state that the window writes on request
-# (STALLSCOPE_STATE_DUMP, see src/app/dump.rs). Needs Xvfb, xdotool and python3.
+# (STALLSCOPE_STATE_DUMP, see src/app/shell/dump.rs). Needs Xvfb, xdotool and python3.
 #
 #   tests/window/run.sh [PROGRAM]      default: the debug build, built if need be
 set -euo pipefail

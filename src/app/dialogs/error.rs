@@ -2,8 +2,8 @@
 
 use egui::{RichText, Ui};
 
-use crate::app::action::{Action, Actions};
-use crate::app::load::Request;
+use crate::app::model::action::{Action, Actions};
+use crate::app::model::load::Request;
 use crate::import::{ErrorKind, LoadError};
 
 /// What the dialog says.

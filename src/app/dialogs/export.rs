@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use egui::{DragValue, Grid, RichText, Slider, TextEdit, TextureHandle, TextureOptions, Ui, vec2};
 
-use crate::app::action::{Action, Actions};
-use crate::app::export_job::{self, Preview, Source, Span};
-use crate::app::jobs::Latest;
-use crate::app::load::bytes_text;
-use crate::app::settings::ExportChoice;
-use crate::app::state::AppState;
+use crate::app::model::action::{Action, Actions};
+use crate::app::model::latest::Latest;
+use crate::app::model::load::bytes_text;
+use crate::app::model::picture::{self, Preview, Source, Span};
+use crate::app::model::settings::ExportChoice;
+use crate::app::model::state::AppState;
 use crate::export::png::{Lanes, PngOptions, WIDTHS, suggested_name};
 
 /// Width of the options, points.
@@ -80,20 +80,17 @@ pub fn export_ui(
         ui.available_width(),
         (screen.height() - 120.0).clamp(300.0, 600.0),
     );
-    let options = export_job::options(doc, &dialog.choice, dialog.span, dialog.lanes);
+    let options = picture::options(doc, &dialog.choice, dialog.span, dialog.lanes);
     dialog.preview.poll();
     let (source, wake) = (Source::of(doc), ui.ctx().clone());
     let wanted = options.clone();
     dialog.preview.request(
         options.clone(),
-        move || export_job::preview(&source, &wanted),
+        move || picture::preview(&source, &wanted),
         move || wake.request_repaint(),
     );
     if !dialog.renamed {
-        let name = suggested_name(
-            &export_job::first_name(doc),
-            export_job::range(doc, dialog.span),
-        );
+        let name = suggested_name(&picture::first_name(doc), picture::range(doc, dialog.span));
         let folder = folder(state.settings.export_folder.as_deref());
         dialog.file = folder.join(name).display().to_string();
     }

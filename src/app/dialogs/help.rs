@@ -2,8 +2,8 @@
 
 use egui::{Key, RichText, Ui};
 
-use crate::app::command::{Command, GESTURES, Group};
-use crate::app::state::AppState;
+use crate::app::model::command::{Command, GESTURES, Group};
+use crate::app::model::state::AppState;
 
 /// Draws the sheet; never closes by itself.
 pub fn help_ui(ui: &mut Ui, state: &AppState) -> bool {

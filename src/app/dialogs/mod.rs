@@ -2,8 +2,8 @@
 
 use egui::{Align, Id, Layout, RichText, Ui, vec2};
 
-use super::action::{Action, Actions};
-use super::state::AppState;
+use crate::app::model::action::{Action, Actions};
+use crate::app::model::state::AppState;
 
 mod error;
 mod export;

@@ -2,9 +2,9 @@
 
 use egui::{RichText, Ui};
 
-use crate::app::action::{Action, Actions};
-use crate::app::load::bytes_text;
-use crate::app::state::AppState;
+use crate::app::model::action::{Action, Actions};
+use crate::app::model::load::bytes_text;
+use crate::app::model::state::AppState;
 use crate::import::{ImportReport, Notice};
 use crate::time::format_count;
 

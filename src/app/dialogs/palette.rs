@@ -2,9 +2,9 @@
 
 use egui::{Key, RichText, Sense, TextEdit, Ui, WidgetInfo, accesskit::Role, vec2};
 
-use crate::app::action::{Action, Actions};
-use crate::app::command::Command;
-use crate::app::state::AppState;
+use crate::app::model::action::{Action, Actions};
+use crate::app::model::command::Command;
+use crate::app::model::state::AppState;
 
 /// What was typed and which match is marked.
 #[derive(Default)]

@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use super::{lag, selection, steps, streams, syncs, waits, workers};
-use crate::app::document::{Document, Tab};
-use crate::app::look::Look;
-use crate::app::state::AppState;
-use crate::app::table::Table;
-use crate::app::table_text::TextWriter;
+use crate::app::model::document::{Document, Tab};
+use crate::app::model::state::AppState;
+use crate::app::widgets::look::Look;
+use crate::app::widgets::table::Table;
+use crate::app::widgets::table_text::TextWriter;
 
 /// Copying of a table that goes on over frames.
 pub struct Copying {

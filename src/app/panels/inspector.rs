@@ -5,14 +5,14 @@ use serde_json::{Map, Value};
 
 use super::{by_phase, waker};
 use crate::analysis::{LayerClass, SpanFigures};
-use crate::app::action::{Action, Actions};
-use crate::app::command::Command;
-use crate::app::document::Document;
-use crate::app::hover;
-use crate::app::jobs::Latest;
-use crate::app::navigate;
-use crate::app::state::AppState;
-use crate::app::table::percent;
+use crate::app::apply::navigate;
+use crate::app::canvas::hover;
+use crate::app::model::action::{Action, Actions};
+use crate::app::model::command::Command;
+use crate::app::model::document::Document;
+use crate::app::model::latest::Latest;
+use crate::app::model::state::AppState;
+use crate::app::widgets::table::percent;
 use crate::import::SharedArgs;
 use crate::model::SpanId;
 use crate::time::{format_count, format_ns};
@@ -181,7 +181,7 @@ fn facts(doc: &Document, span: SpanId) -> Vec<(&'static str, String)> {
     }
     if let Some(copy) = trace.copy(span) {
         let bytes = copy.bytes.map_or("–".to_owned(), |b| {
-            crate::app::load::bytes_text(b.unsigned_abs())
+            crate::app::model::load::bytes_text(b.unsigned_abs())
         });
         let kind = copy.kind.map_or("memset", hover::copy_text);
         out.push(("Copy", format!("{kind}, {bytes}")));

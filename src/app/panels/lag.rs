@@ -6,12 +6,12 @@ use egui::Ui;
 
 use super::{FnTable, Scope, busy_ui, caption_ui, empty_ui, shown_ui, waker};
 use crate::analysis::{Analysis, LayerId, NameRow};
-use crate::app::action::{Action, Actions};
-use crate::app::document::Document;
-use crate::app::jobs::Latest;
-use crate::app::look::Look;
-use crate::app::state::AppState;
-use crate::app::table::{Cell, Column, Table, TableState};
+use crate::app::model::action::{Action, Actions};
+use crate::app::model::document::Document;
+use crate::app::model::latest::Latest;
+use crate::app::model::state::AppState;
+use crate::app::widgets::look::Look;
+use crate::app::widgets::table::{Cell, Column, Table, TableState};
 use crate::model::SpanId;
 use crate::time::TimeRange;
 

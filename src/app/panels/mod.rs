@@ -4,13 +4,13 @@ use egui::{
     Align, Context, Layout, RichText, Sense, Stroke, Ui, WidgetInfo, accesskit::Role, vec2,
 };
 
-use super::action::{Action, Actions};
-use super::document::{Document, Tab};
-use super::jobs::Latest;
-use super::roving::Roving;
-use super::state::AppState;
-use super::table::{self, Column, Table, TableState};
-use super::table_text;
+use crate::app::model::action::{Action, Actions};
+use crate::app::model::document::{Document, Tab};
+use crate::app::model::latest::Latest;
+use crate::app::model::state::AppState;
+use crate::app::widgets::roving::Roving;
+use crate::app::widgets::table::{self, Column, Table, TableState};
+use crate::app::widgets::table_text;
 use crate::model::SpanId;
 use crate::time::TimeRange;
 use crate::view::Links;
@@ -458,7 +458,7 @@ pub fn selection_file(state: &mut AppState, json: bool) -> Option<(String, Strin
     let look = state.look.clone();
     let doc = state.doc.as_mut()?;
     let (name, extension) = (
-        super::export_job::file_stem(doc),
+        crate::app::model::picture::file_stem(doc),
         if json { "json" } else { "csv" },
     );
     let text = if json {

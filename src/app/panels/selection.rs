@@ -12,12 +12,12 @@ use super::{FnTable, shown_ui, waker};
 use crate::analysis::{
     Analysis, GpuHeadline, LayerClass, LayerId, LayerRow, Percentiles, Scope, Selection,
 };
-use crate::app::action::{Action, Actions};
-use crate::app::document::Document;
-use crate::app::jobs::Latest;
-use crate::app::look::Look;
-use crate::app::state::AppState;
-use crate::app::table::{Cell, Column, Table, TableState, percent};
+use crate::app::model::action::{Action, Actions};
+use crate::app::model::document::Document;
+use crate::app::model::latest::Latest;
+use crate::app::model::state::AppState;
+use crate::app::widgets::look::Look;
+use crate::app::widgets::table::{Cell, Column, Table, TableState, percent};
 use crate::time::{TimeRange, format_ns};
 
 /// Percentiles by layer, of a window and scope; `None` when a newer window came first.

@@ -7,13 +7,13 @@ use egui_plot::{AxisHints, Bar, BarChart, Plot};
 
 use super::{FnTable, Scope, busy_ui, caption_ui, empty_ui, shown_ui, waker};
 use crate::analysis::{ColumnSummary, LayerId, Recorded, StepRow};
-use crate::app::action::{Action, Actions};
-use crate::app::document::Document;
-use crate::app::hover::short_step;
-use crate::app::jobs::Latest;
-use crate::app::look::{Look, color, mix};
-use crate::app::state::AppState;
-use crate::app::table::{Cell, Column, Table, TableState};
+use crate::app::canvas::hover::short_step;
+use crate::app::model::action::{Action, Actions};
+use crate::app::model::document::Document;
+use crate::app::model::latest::Latest;
+use crate::app::model::state::AppState;
+use crate::app::widgets::look::{Look, color, mix};
+use crate::app::widgets::table::{Cell, Column, Table, TableState};
 use crate::time::{TimeRange, Unit, format_ns};
 use crate::view::Swatch;
 

@@ -6,11 +6,11 @@ use egui::Ui;
 
 use super::{FnTable, Scope, busy_ui, caption_ui, empty_ui, shown_ui, waker};
 use crate::analysis::{Analysis, LayerId, SyncFigures};
-use crate::app::action::{Action, Actions};
-use crate::app::document::Document;
-use crate::app::jobs::Latest;
-use crate::app::state::AppState;
-use crate::app::table::{Cell, Column, Table, TableState};
+use crate::app::model::action::{Action, Actions};
+use crate::app::model::document::Document;
+use crate::app::model::latest::Latest;
+use crate::app::model::state::AppState;
+use crate::app::widgets::table::{Cell, Column, Table, TableState};
 use crate::time::{format_count, format_ns};
 
 /// Calls that are computed at once; the longest ones come first, and the caption says what was left out.

@@ -4,12 +4,12 @@ use egui::{RichText, Ui};
 
 use super::{busy_ui, waker};
 use crate::analysis::{Analysis, Evidence, Issue, Missing, Severity, Verdict};
-use crate::app::action::{Action, Actions};
-use crate::app::document::Document;
-use crate::app::jobs::Latest;
-use crate::app::look::Look;
-use crate::app::state::AppState;
-use crate::app::table::percent;
+use crate::app::model::action::{Action, Actions};
+use crate::app::model::document::Document;
+use crate::app::model::latest::Latest;
+use crate::app::model::state::AppState;
+use crate::app::widgets::look::Look;
+use crate::app::widgets::table::percent;
 use crate::time::{TimeRange, format_ns};
 
 /// Verdicts of a window; the first is the one to show.

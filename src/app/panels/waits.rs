@@ -6,12 +6,12 @@ use egui::Ui;
 
 use super::{FnTable, busy_ui, caption_ui, empty_ui, shown_ui, waker};
 use crate::analysis::{Analysis, Wait};
-use crate::app::action::{Action, Actions};
-use crate::app::document::Document;
-use crate::app::hover::short_step;
-use crate::app::jobs::Latest;
-use crate::app::state::AppState;
-use crate::app::table::{Cell, Column, Table, TableState};
+use crate::app::canvas::hover::short_step;
+use crate::app::model::action::{Action, Actions};
+use crate::app::model::document::Document;
+use crate::app::model::latest::Latest;
+use crate::app::model::state::AppState;
+use crate::app::widgets::table::{Cell, Column, Table, TableState};
 use crate::time::{format_count, format_ns};
 
 /// Column of the whole wait, and of its exposed part.

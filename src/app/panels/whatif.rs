@@ -5,11 +5,11 @@ use egui_plot::{AxisHints, Bar, BarChart, Plot, PlotPoint, Text};
 
 use super::{Scope, busy_ui, empty_ui, waker};
 use crate::analysis::{Basis, Rates, WhatIf, counted};
-use crate::app::action::{Action, Actions};
-use crate::app::document::Document;
-use crate::app::jobs::Latest;
-use crate::app::look::{Look, color, mix};
-use crate::app::state::AppState;
+use crate::app::model::action::{Action, Actions};
+use crate::app::model::document::Document;
+use crate::app::model::latest::Latest;
+use crate::app::model::state::AppState;
+use crate::app::widgets::look::{Look, color, mix};
 use crate::time::format_ns;
 use crate::view::Swatch;
 
@@ -143,7 +143,7 @@ fn question_ui(ui: &mut Ui, rates: &Rates, question: Question, actions: &mut Act
 fn slider_ui(ui: &mut Ui, slider: Slider<'_>, label: egui::Id) -> egui::Response {
     let response = ui.add(slider).labelled_by(label);
     if response.has_focus() {
-        crate::app::table::ring(ui, response.rect.expand(2.0));
+        crate::app::widgets::table::ring(ui, response.rect.expand(2.0));
     }
     response
 }

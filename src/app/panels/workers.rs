@@ -6,11 +6,11 @@ use egui::Ui;
 
 use super::{FnTable, Scope, busy_ui, caption_ui, empty_ui, shown_ui, waker};
 use crate::analysis::{WorkerFigures, WorkerRow};
-use crate::app::action::Actions;
-use crate::app::document::Document;
-use crate::app::jobs::Latest;
-use crate::app::state::AppState;
-use crate::app::table::{Cell, Column, Table, TableState};
+use crate::app::model::action::Actions;
+use crate::app::model::document::Document;
+use crate::app::model::latest::Latest;
+use crate::app::model::state::AppState;
+use crate::app::widgets::table::{Cell, Column, Table, TableState};
 use crate::time::format_ns;
 
 const NONE: &str = "No loading work is in this trace. torch.profiler records only the main process: open the DFTracer \

@@ -2,11 +2,11 @@
 
 use egui::{Response, Ui};
 
-use super::action::{Action, Actions};
-use super::canvas::Scene;
-use super::command::Command;
-use super::document::{Document, Menu};
-use super::state::AppState;
+use crate::app::canvas::Scene;
+use crate::app::model::action::{Action, Actions};
+use crate::app::model::command::Command;
+use crate::app::model::document::{Document, Menu};
+use crate::app::model::state::AppState;
 use crate::model::SpanId;
 use crate::view::{Hit, NodeId, Target};
 

@@ -1,6 +1,6 @@
 //! Tables as text for the clipboard and for spreadsheets. Knows no pixels.
 
-use super::table::{Cell, Table, TableState};
+use crate::app::widgets::table::{Cell, Table, TableState};
 
 /// The table as text for spreadsheets, in the shown order, cells divided by `divider`.
 #[must_use]

@@ -5,8 +5,8 @@ use egui::{
     vec2,
 };
 
-use super::table;
 use crate::analysis::LayerClass;
+use crate::app::widgets::table;
 use crate::view::{Rgba, Swatch, Theme};
 
 /// Colours of the window's own parts.

@@ -1,7 +1,7 @@
 //! Walking through the exposed batch waits, one after the other.
 
 use crate::analysis::Analysis;
-use crate::app::table::percent;
+use crate::app::widgets::table::percent;
 use crate::time::{TimeRange, format_count, format_ns};
 
 /// The exposed waits of a trace and which one is the current.

@@ -2,11 +2,11 @@
 
 use egui::{Align, Layout, RichText, Sense, Ui, WidgetInfo, accesskit::Role, pos2, vec2};
 
-use super::action::{Action, Actions};
-use super::command::Command;
-use super::document::Document;
-use super::state::AppState;
-use super::table;
+use crate::app::model::action::{Action, Actions};
+use crate::app::model::command::Command;
+use crate::app::model::document::Document;
+use crate::app::model::state::AppState;
+use crate::app::widgets::table;
 use crate::paint::paint;
 use crate::time::{Unit, format_count};
 use crate::view::LegendEntry;

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::dialogs::Dialog;
-use super::document::Document;
-use super::panels;
-use super::state::AppState;
+use crate::app::dialogs::Dialog;
+use crate::app::model::document::Document;
+use crate::app::model::state::AppState;
+use crate::app::panels;
 
 /// Writes the state where the environment asks for it.
 pub struct Dump {

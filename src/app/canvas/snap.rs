@@ -1,6 +1,6 @@
 //! Which edge of a span a drag sticks to.
 
-use super::document::Document;
+use crate::app::model::document::Document;
 use crate::time::TimeRange;
 use crate::view::{RowKind, Target, Viewport};
 

@@ -5,11 +5,11 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::panels::{Copying, Jobs, Question, Shown};
-use super::search::Search;
-use super::table::TableState;
-use super::walk::Walk;
 use crate::analysis::{Analysis, Cancelled, Found, GoOn, Options, Rules, counted};
+use crate::app::model::search::Search;
+use crate::app::model::walk::Walk;
+use crate::app::panels::{Copying, Jobs, Question, Shown};
+use crate::app::widgets::table::TableState;
 use crate::import::{ImportReport, Loaded, NoticeKind, Place, Progress, SharedArgs};
 use crate::model::{SpanId, Trace};
 use crate::time::TimeRange;
@@ -257,7 +257,7 @@ impl Document {
         progress: &Progress,
     ) -> Result<Self, Cancelled> {
         let Loaded { trace, mut report } = loaded;
-        let rules = rules(super::settings::user_rules(), &mut report);
+        let rules = rules(crate::app::model::settings::user_rules(), &mut report);
         report.sort();
         let trace = Arc::new(trace);
         let go_on = |_thousandths: u32| !progress.is_cancelled();
@@ -273,7 +273,7 @@ impl Document {
         note_instants(&trace, tree.lod(), &mut report);
         let row_state = RowState::default();
         let legend = legend_of(&trace, &analysis);
-        let (name, _) = super::welcome::recent_text(&paths);
+        let (name, _) = crate::app::shell::welcome::recent_text(&paths);
         Ok(Self {
             paths,
             key,

@@ -5,14 +5,14 @@ use std::sync::mpsc::Receiver;
 
 use egui::Context;
 
-use super::action::{Action, Actions};
-use super::command::{Command, Group};
-use super::dialogs::{Dialog, ErrorDialog};
-use super::document::{Document, Tab};
-use super::load::{Loading, Outcome, Request};
-use super::look::Look;
-use super::picker::{Picked, Picker};
-use super::settings::{Settings, Store, ThemeChoice, TraceMemory};
+use crate::app::dialogs::{Dialog, ErrorDialog};
+use crate::app::model::action::{Action, Actions};
+use crate::app::model::command::{Command, Group};
+use crate::app::model::document::{Document, Tab};
+use crate::app::model::load::{Loading, Outcome, Request};
+use crate::app::model::picker::{Picked, Picker};
+use crate::app::model::settings::{Settings, Store, ThemeChoice, TraceMemory};
+use crate::app::widgets::look::Look;
 use crate::import::ErrorKind;
 use crate::time::TimeRange;
 use crate::view::Window;
@@ -46,8 +46,8 @@ pub struct AppState {
     pub focus_search: bool,
     /// Files are being dragged over the window.
     pub drop_hovers: bool,
-    pub(super) store: Store,
-    pub(super) now: f64,
+    pub(in crate::app) store: Store,
+    pub(in crate::app) now: f64,
     saving: Option<std::thread::JoinHandle<()>>,
     saved: Settings,
     save_at: Option<f64>,
@@ -345,7 +345,7 @@ impl AppState {
                 doc.moving = None;
                 doc.viewport.set_window(window);
             } else {
-                doc.moving = Some(super::document::Move {
+                doc.moving = Some(crate::app::model::document::Move {
                     from: doc.viewport.window(),
                     to: window,
                     begun: now,

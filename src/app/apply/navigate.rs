@@ -1,8 +1,8 @@
 //! Going from one thing to the next: waits, spans, links, hits, views.
 
-use super::command::Command;
-use super::document::Document;
-use super::state::AppState;
+use crate::app::model::command::Command;
+use crate::app::model::document::Document;
+use crate::app::model::state::AppState;
 use crate::model::{SpanId, Trace};
 use crate::time::TimeRange;
 use crate::view::{Lod, NodeId, ROW_HEIGHT, Window};
@@ -146,7 +146,7 @@ fn history(state: &mut AppState, back: bool) {
         return;
     };
     // Going back ends exactly at the remembered window, so it is not recorded again.
-    doc.moving = (!still).then(|| super::document::Move {
+    doc.moving = (!still).then(|| crate::app::model::document::Move {
         from: doc.viewport.window(),
         to,
         begun: now,

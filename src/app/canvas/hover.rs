@@ -2,11 +2,11 @@
 
 use egui::{Response, RichText, TextWrapMode, Ui};
 
-use super::canvas::Scene;
-use super::document::Document;
-use super::state::AppState;
-use super::table::percent;
 use crate::analysis::Step;
+use crate::app::canvas::Scene;
+use crate::app::model::document::Document;
+use crate::app::model::state::AppState;
+use crate::app::widgets::table::percent;
 use crate::model::{CopyKind, SpanId};
 use crate::paint::readable;
 use crate::time::{TimeRange, format_count, format_ns};
@@ -137,11 +137,14 @@ fn span_lines(doc: &Document, span: SpanId) -> Vec<String> {
     if let Some(copy) = doc.trace.copy(span) {
         let kind = copy.kind.map_or("memset", copy_text);
         let bytes = copy.bytes.map_or(String::new(), |b| {
-            format!(" · {}", super::load::bytes_text(b.unsigned_abs()))
+            format!(
+                " · {}",
+                crate::app::model::load::bytes_text(b.unsigned_abs())
+            )
         });
         lines.push(format!("{kind}{bytes}"));
     }
-    if let Some(w) = super::canvas::wait_of(doc, span).filter(|_| is_wait(doc, span)) {
+    if let Some(w) = crate::app::canvas::wait_of(doc, span).filter(|_| is_wait(doc, span)) {
         lines.push(parts_text(doc, &doc.analysis.waits()[w]));
     }
     lines.extend(link_line(doc, span));
@@ -172,7 +175,8 @@ fn link_line(doc: &Document, span: SpanId) -> Option<String> {
     let spans = doc.trace.spans();
     if let Some(call) = doc.trace.launch_of(span) {
         let delay = spans.start(span) - spans.start(call);
-        let by = super::navigate::parent(&doc.trace, doc.tree.lod(), call).unwrap_or(call);
+        let by =
+            crate::app::apply::navigate::parent(&doc.trace, doc.tree.lod(), call).unwrap_or(call);
         let name = doc.trace.span_name(by);
         return Some(format!(
             "launched {} earlier by {name}",

@@ -2,9 +2,9 @@
 
 use egui::{Align2, Area, Color32, Frame, Id, Order, ProgressBar, RichText, Stroke, Ui, vec2};
 
-use super::action::{Action, Actions};
-use super::load::{Snapshot, bytes_text};
-use super::state::AppState;
+use crate::app::model::action::{Action, Actions};
+use crate::app::model::load::{Snapshot, bytes_text};
+use crate::app::model::state::AppState;
 use crate::import::Phase;
 use crate::time::format_count;
 

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use super::command::Command;
-use super::document::{Gesture, Menu, Tab};
-use super::load::Request;
-use super::panels::Question;
-use super::settings::ExportChoice;
+use crate::app::model::command::Command;
+use crate::app::model::document::{Gesture, Menu, Tab};
+use crate::app::model::load::Request;
+use crate::app::model::settings::ExportChoice;
+use crate::app::panels::Question;
 use crate::model::{NameId, SpanId};
 use crate::time::TimeRange;
 use crate::view::{NodeId, Swatch, Window};

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::time::{Duration, Instant};
 
-use super::document::Document;
-use super::settings;
+use crate::app::model::document::Document;
+use crate::app::model::settings;
 use crate::import::{self, ErrorKind, LoadError, OpenOptions, Phase, Progress};
 use crate::samples::SAMPLES;
 
@@ -124,7 +124,7 @@ impl Loading {
     pub fn name(&self) -> String {
         match self.request.sample.and_then(|i| SAMPLES.get(i)) {
             Some(sample) => sample.title.to_owned(),
-            None => super::welcome::recent_text(&self.request.paths).0,
+            None => crate::app::shell::welcome::recent_text(&self.request.paths).0,
         }
     }
 

@@ -3,10 +3,10 @@
 use egui::accesskit::Role;
 use egui::{CursorIcon, Id, Rect, Sense, Ui, WidgetInfo, pos2, vec2};
 
-use super::action::{Action, Actions};
-use super::canvas::Scene;
-use super::document::Document;
-use super::state::AppState;
+use crate::app::canvas::Scene;
+use crate::app::model::action::{Action, Actions};
+use crate::app::model::document::Document;
+use crate::app::model::state::AppState;
 
 /// Widths that the lane tree can have, points.
 const TREE_WIDTHS: std::ops::RangeInclusive<f32> = 140.0..=420.0;

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use egui::{Align, Layout, RichText, Sense, Stroke, Ui, WidgetInfo, accesskit::Role, vec2};
 
-use super::action::{Action, Actions};
-use super::command::Command;
-use super::load::Request;
-use super::state::AppState;
+use crate::app::model::action::{Action, Actions};
+use crate::app::model::command::Command;
+use crate::app::model::load::Request;
+use crate::app::model::state::AppState;
 use crate::samples::SAMPLES;
 
 /// Width of the column in the middle.

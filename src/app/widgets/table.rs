@@ -8,8 +8,8 @@ use std::cmp::Ordering;
 use egui::accesskit::Role;
 use egui::{Align2, Color32, FontId, Rect, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
-use super::natural::natural;
-use super::roving::Roving;
+use crate::app::widgets::natural::natural;
+use crate::app::widgets::roving::Roving;
 use crate::paint;
 use crate::time::{Unit, format_count};
 
@@ -476,8 +476,8 @@ fn draw_text(ui: &Ui, cell: Rect, right: bool, text: &str, font: FontId, color: 
 
 #[cfg(test)]
 mod tests {
-    use super::super::table_text::{TextWriter, to_text};
     use super::*;
+    use crate::app::widgets::table_text::{TextWriter, to_text};
 
     struct Demo(Vec<Column>, Vec<(&'static str, Option<i64>)>);
 

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use egui::{Context, Event, Key};
 
-use super::action::{Action, Actions};
-use super::canvas::canvas_id;
-use super::command::Command;
-use super::dialogs::Dialog;
-use super::load::Request;
-use super::state::AppState;
-use super::toolbar::search_id;
+use crate::app::canvas::canvas_id;
+use crate::app::dialogs::Dialog;
+use crate::app::model::action::{Action, Actions};
+use crate::app::model::command::Command;
+use crate::app::model::load::Request;
+use crate::app::model::state::AppState;
+use crate::app::shell::toolbar::search_id;
 
 /// Turns key presses into commands. While a text field has the focus, keys that write text are left to it.
 pub fn keys(ctx: &Context, state: &mut AppState, actions: &mut Actions) {

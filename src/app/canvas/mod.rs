@@ -1,14 +1,19 @@
 //! The timeline: lays it out, paints it, and turns pointer input into actions.
 
+mod access;
+mod edges;
+pub mod hover;
+mod menus;
+mod snap;
+
 use egui::{CursorIcon, Id, PointerButton, Pos2, Rect, Response, Sense, Ui, pos2};
 
-use super::access;
-use super::action::{Action, Actions};
-use super::document::{Document, Gesture, Pointer};
-use super::snap::{Under, snap};
-use super::state::AppState;
-use super::{edges, hover, menus, panels};
 use crate::analysis::LayerClass;
+use crate::app::canvas::snap::{Under, snap};
+use crate::app::model::action::{Action, Actions};
+use crate::app::model::document::{Document, Gesture, Pointer};
+use crate::app::model::state::AppState;
+use crate::app::panels;
 use crate::paint;
 use crate::time::TimeRange;
 use crate::view::{
@@ -544,7 +549,7 @@ impl Scene<'_> {
                 let range = TimeRange::new(spans.start(tail.span), spans.end(tail.last_op));
                 actions.push(Action::ViewRange(range));
             }
-            _ => actions.push(Action::Do(super::command::Command::Fit)),
+            _ => actions.push(Action::Do(crate::app::model::command::Command::Fit)),
         }
     }
 

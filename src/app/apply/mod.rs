@@ -1,16 +1,19 @@
 //! What each action does. The only place where the state changes because of the user.
 
+pub mod navigate;
+
 use egui::Context;
 
-use super::action::Action;
-use super::command::Command;
-use super::dialogs::{Dialog, ExportDialog, PaletteDialog};
-use super::document::Tab;
-use super::load::Request;
-use super::picker::{Ask, Picker};
-use super::settings::ThemeChoice;
-use super::state::AppState;
-use super::{export_job, navigate, panels};
+use crate::app::dialogs::{Dialog, ExportDialog, PaletteDialog};
+use crate::app::model::action::Action;
+use crate::app::model::command::Command;
+use crate::app::model::document::Tab;
+use crate::app::model::load::Request;
+use crate::app::model::picker::{Ask, Picker};
+use crate::app::model::picture;
+use crate::app::model::settings::ThemeChoice;
+use crate::app::model::state::AppState;
+use crate::app::panels;
 use crate::time::TimeRange;
 
 impl AppState {
@@ -51,7 +54,7 @@ impl AppState {
             Action::SaveText(name, text) => {
                 self.pick(ctx, Ask::Save(name, Box::new(|_| Ok(text.into_bytes()))));
             }
-            Action::SavePng(file, replace) => export_job::save(self, ctx, file, replace),
+            Action::SavePng(file, replace) => picture::save(self, ctx, file, replace),
             other => self.apply_to_view(ctx, other),
         }
     }
@@ -125,7 +128,7 @@ impl AppState {
             Action::Scope(rank) => {
                 let current = doc.walk.current();
                 doc.scope = rank;
-                doc.walk = super::walk::Walk::new(&doc.analysis, rank);
+                doc.walk = crate::app::model::walk::Walk::new(&doc.analysis, rank);
                 if let Some(wait) = current {
                     doc.walk.set(wait);
                 }
@@ -234,7 +237,7 @@ impl AppState {
                 None => self.copy_table(ctx),
             },
             Command::CopyCommand => {
-                ctx.copy_text(export_job::command_line(self));
+                ctx.copy_text(picture::command_line(self));
                 self.say("Command copied".to_owned());
             }
             Command::ExportCsv | Command::ExportJson => {

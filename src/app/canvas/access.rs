@@ -4,9 +4,9 @@
 use egui::accesskit::Role;
 use egui::{EventFilter, Id, Rect, Response, Sense, Ui, WidgetInfo};
 
-use super::canvas::{Scene, canvas_id};
-use super::document::Document;
-use super::state::AppState;
+use crate::app::canvas::{Scene, canvas_id};
+use crate::app::model::document::Document;
+use crate::app::model::state::AppState;
 use crate::time::format_ns;
 use crate::view::{MarkKind, Target};
 

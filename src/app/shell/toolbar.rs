@@ -2,12 +2,12 @@
 
 use egui::{Align, Button, Layout, RichText, Ui, WidgetInfo, accesskit::Role, vec2};
 
-use super::action::{Action, Actions};
-use super::command::Command;
-use super::load::Request;
-use super::state::AppState;
-use super::welcome::recent_text;
 use crate::analysis::counted;
+use crate::app::model::action::{Action, Actions};
+use crate::app::model::command::Command;
+use crate::app::model::load::Request;
+use crate::app::model::state::AppState;
+use crate::app::shell::welcome::recent_text;
 use crate::samples::SAMPLES;
 
 /// Height of the line, points.

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use egui::{Color32, ColorImage, Context};
 
-use super::document::Document;
-use super::picker::{Ask, Make};
-use super::settings::ExportChoice;
-use super::state::AppState;
 use crate::analysis::Analysis;
+use crate::app::model::document::Document;
+use crate::app::model::picker::{Ask, Make};
+use crate::app::model::settings::ExportChoice;
+use crate::app::model::state::AppState;
 use crate::export::overwritten;
 use crate::export::png::{Lanes, PictureSize, PngOptions, render_png, suggested_name};
 use crate::model::Trace;
@@ -170,7 +170,8 @@ fn shrink(bytes: &[u8]) -> Result<ColorImage, png::DecodingError> {
 /// Draws the picture of the open dialog into a file, or into one that the user chooses. A file that is there already is
 /// replaced only if `replace` says so.
 pub fn save(state: &mut AppState, ctx: &Context, file: Option<PathBuf>, replace: bool) {
-    let (Some(doc), Some(super::dialogs::Dialog::Export(dialog))) = (&state.doc, &state.dialog)
+    let (Some(doc), Some(crate::app::dialogs::Dialog::Export(dialog))) =
+        (&state.doc, &state.dialog)
     else {
         return;
     };

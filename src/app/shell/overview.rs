@@ -4,9 +4,9 @@
 use egui::accesskit::Role;
 use egui::{CursorIcon, Id, Rect, RichText, Sense, Ui, WidgetInfo, pos2, vec2};
 
-use super::action::{Action, Actions};
-use super::document::Document;
-use super::state::AppState;
+use crate::app::model::action::{Action, Actions};
+use crate::app::model::document::Document;
+use crate::app::model::state::AppState;
 use crate::paint;
 use crate::view::{OverviewInput, Size, Viewport, Window, overview, overview_viewport};
 
@@ -55,7 +55,7 @@ pub fn overview_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
         )
     });
     if response.has_focus() {
-        super::table::ring(ui, strip);
+        crate::app::widgets::table::ring(ui, strip);
     }
     let map = overview_viewport(&doc.trace, strip.width());
     drag(ui, doc, &map, strip, &response, actions);
@@ -94,7 +94,7 @@ fn filter_ui(ui: &mut Ui, doc: &Document, header: Rect, actions: &mut Actions) {
             let label = RichText::new(format!("{hidden} hidden")).small();
             let button = egui::Button::new(label).frame(false);
             if ui.add(button).on_hover_text("Show all lanes").clicked() {
-                actions.push(Action::Do(super::command::Command::ShowHidden));
+                actions.push(Action::Do(crate::app::model::command::Command::ShowHidden));
             }
         }
     });

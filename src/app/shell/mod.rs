@@ -1,0 +1,9 @@
+//! What lies around the timeline: toolbar, overview, status line, first screen, progress and messages; keys and drops.
+
+pub mod dump;
+pub mod input;
+pub mod loading;
+pub mod overview;
+pub mod status;
+pub mod toolbar;
+pub mod welcome;

@@ -1,0 +1,7 @@
+//! Parts that screens are made of, and their colours. They know nothing of traces.
+
+pub mod look;
+pub mod natural;
+pub mod roving;
+pub mod table;
+pub mod table_text;
