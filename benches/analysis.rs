@@ -5,16 +5,16 @@
 
 use std::hint::black_box;
 use std::io::Write;
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use divan::Bencher;
 use stallscope::analysis::{Analysis, Options, Rules, Scope};
+use stallscope::import::TRACERS;
 use stallscope::model::{
-    ArgsOrigin, ArgsRef, CatId, Clock, Device, Lane, LaneId, LaneKind, NameId, Process, RawSpan,
-    Role, Source, SourceId, SpanRow, Stream, Trace, TraceBuilder, Tracer,
+    ArgsRef, CatId, Device, Lane, LaneId, LaneKind, NameId, Process, RawSpan, Role, Source,
+    SourceId, SpanRow, Stream, Trace, TraceBuilder,
 };
 use stallscope::time::TimeRange;
 
@@ -202,17 +202,7 @@ impl Made {
 
 fn make(spans: u64) -> Trace {
     let mut b = TraceBuilder::new();
-    let source = b.add_source(Source {
-        path: PathBuf::from("made"),
-        tracer: Tracer::Torch,
-        producer: String::new(),
-        clock: Clock::Unknown,
-        to_trace_ns: 0,
-        shift_ns: 0,
-        capture: None,
-        rank: None,
-        args: ArgsOrigin::None,
-    });
+    let source = b.add_source(Source::new("made", TRACERS[0]));
     let cats = [
         "user_annotation",
         "cpu_op",

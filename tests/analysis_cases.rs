@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use stallscope::analysis::{LaneGroup, Options, RankMeans, Rules, round6, straggler};
+use stallscope::import::TRACERS;
 
 #[path = "common/case.rs"]
 mod case;
@@ -38,7 +39,7 @@ fn classify(rows: &[Value], name: &str, diffs: &mut Differences) {
     for row in rows {
         let text = |i: usize| row[i].as_str().unwrap();
         let group = LaneGroup {
-            tracer: tracer(text(0)),
+            tracer: tracer(text(0)).key,
             gpu: text(1) == "gpu",
             role: row
                 .get(6)
@@ -160,4 +161,14 @@ fn analysis_cases_shared() {
         run(&file, &mut diffs);
     }
     diffs.assert_none();
+}
+
+/// The built-in rules list the keys that rules may name; the importers state them.
+#[test]
+fn rules_may_name_every_tracer_that_can_be_read() {
+    for tracer in TRACERS {
+        let key = tracer.key;
+        let rule = format!("[[rule]]\nid = \"a\"\nsource = [\"{key}\"]\nlayer = \"load\"\n");
+        assert_eq!(Rules::parse(&rule, "a.toml").1, [], "{key}");
+    }
 }

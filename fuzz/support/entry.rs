@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock};
 use stallscope::analysis::{Analysis, LaneGroup, Options, Rules};
 use stallscope::export::report::{ReportOptions, report};
 use stallscope::import::{ArgsReader, Loaded, OpenOptions, Progress, open};
-use stallscope::model::{Role, SpanId, Trace, Tracer};
+use stallscope::model::{Role, SpanId, Trace};
 
 /// Separates the files of a run in one input.
 pub const NEXT_FILE: &[u8] = b"\n=== next file ===\n";
@@ -62,7 +62,7 @@ pub fn rules(data: &[u8]) {
             problem.line
         );
     }
-    for tracer in [Tracer::Torch, Tracer::Nsight, Tracer::Dftracer] {
+    for tracer in ["torch", "nsight", "dftracer"] {
         for (gpu, role) in [(false, Role::Worker), (true, Role::Main)] {
             let group = LaneGroup { tracer, gpu, role };
             for (cat, name) in [

@@ -1,7 +1,7 @@
 //! Roles of lanes and layers of spans. Each distinct (source tracer, lane kind, role, category, name) is matched once.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
 use rayon::prelude::*;
@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use super::build::{Cancelled, Watch};
 use super::layers::{LayerId, Layers};
 use super::rules::{LaneGroup, Outcome, Rules};
-use crate::model::{CatId, LaneId, LaneKind, NameId, Role, SpanId, Trace, Tracer};
+use crate::model::{CatId, LaneId, LaneKind, NameId, Process, Role, SpanId, Trace};
 
 /// Whether to go on; `false` stops whoever asks.
 pub type GoOn<'a> = dyn Fn() -> bool + 'a;
@@ -75,19 +75,19 @@ pub fn lane_roles(trace: &Trace, rules: &Rules) -> Vec<Role> {
     trace.lane_ids().map(role).collect()
 }
 
-/// DFTracer: a process whose parent is in the trace loads data for it; one whose parent is not is a main process.
+/// A process whose parent is in the trace, recorded by the same tracer, loads data for it; one whose parent is not is a main process.
 fn parent_roles(trace: &Trace) -> BTreeMap<u32, Role> {
-    let dftracer = |p: &&crate::model::Process| trace.source(p.source).tracer == Tracer::Dftracer;
-    let known: std::collections::BTreeSet<(Option<&str>, &str)> = trace
+    let tracer = |p: &Process| trace.source(p.source).tracer.key;
+    let known: BTreeSet<(&str, Option<&str>, &str)> = trace
         .processes()
         .iter()
-        .filter(dftracer)
-        .map(|p| (p.host.as_deref(), p.pid.as_str()))
+        .map(|p| (tracer(p), p.host.as_deref(), p.pid.as_str()))
         .collect();
     let mut roles = BTreeMap::new();
     for (i, p) in (0_u32..).zip(trace.processes()) {
-        if let (true, Some(parent)) = (dftracer(&p), p.parent.as_deref()) {
-            let is_worker = parent != p.pid && known.contains(&(p.host.as_deref(), parent));
+        if let Some(parent) = p.parent.as_deref() {
+            let place = (tracer(p), p.host.as_deref(), parent);
+            let is_worker = parent != p.pid && known.contains(&place);
             roles.insert(i, if is_worker { Role::Worker } else { Role::Main });
         }
     }
@@ -98,7 +98,7 @@ fn parent_roles(trace: &Trace) -> BTreeMap<u32, Role> {
 pub(super) fn group_of(trace: &Trace, roles: &[Role], lane: LaneId) -> LaneGroup {
     let l = trace.lane(lane);
     LaneGroup {
-        tracer: trace.source(l.source).tracer,
+        tracer: trace.source(l.source).tracer.key,
         gpu: l.kind.is_gpu(),
         role: roles[lane.index()],
     }

@@ -2,7 +2,7 @@
 //! recorded at all. Decides nothing.
 
 use super::Analysis;
-use crate::model::Tracer;
+use crate::model::TracerFacts;
 
 /// A signal that was not recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -32,8 +32,8 @@ impl Missing {
 
 impl Missing {
     /// What was not recorded, and how to record it.
-    fn text(self, tracer: Option<Tracer>) -> &'static str {
-        match self {
+    fn text(self, tracer: Option<&TracerFacts>) -> String {
+        let text = match self {
             Self::NoGpu => {
                 "No GPU events in this record (torch: ProfilerActivity.CUDA needs CUPTI; nsys: --trace=cuda; DFTracer \
                  never has them)."
@@ -44,14 +44,18 @@ impl Missing {
             Self::NoFetch => {
                 "No waits for data found: name the wait with record_function, NVTX or a layer rule."
             }
-            Self::NoWorkers if tracer == Some(Tracer::Torch) => {
-                "The DataLoader workers are not in this trace: torch.profiler records only the main process. Open the \
-                 DFTracer files of the same run beside it, or record with nsys."
-            }
             Self::NoWorkers => {
+                if let Some(alone) = tracer.filter(|t| !t.sees_workers) {
+                    return format!(
+                        "The DataLoader workers are not in this trace: {} records only the main process. Open the \
+                         DFTracer files of the same run beside it, or record with nsys.",
+                        alone.name
+                    );
+                }
                 "No loading work in this record: the worker processes were not traced."
             }
-        }
+        };
+        text.to_owned()
     }
 }
 
@@ -77,7 +81,7 @@ impl Analysis {
             Missing::NoSteps | Missing::NoFetch if self.ends_early(rank) => {
                 format!("{} The file ends early: they may be missing.", what.text(tracer))
             }
-            _ => what.text(tracer).to_owned(),
+            _ => what.text(tracer),
         }
     }
 

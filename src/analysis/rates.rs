@@ -308,12 +308,7 @@ impl Analysis {
                     - startup,
                 time: window.len(),
             },
-            profiled: self
-                .core
-                .trace
-                .sources()
-                .iter()
-                .any(|s| s.tracer == crate::model::Tracer::Torch),
+            profiled: (self.core.trace.sources().iter()).any(|s| s.tracer.slows_training),
         })
     }
 

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 
 use super::layers::{LayerClass, LayerId, LayerInfo, known};
-use crate::model::{Role, Tracer};
+use crate::model::Role;
 
 /// The built-in rule file.
 const BUILTIN: &str = include_str!("rules.toml");
@@ -31,7 +31,8 @@ pub struct RuleProblem {
 #[derive(Clone, Debug)]
 pub(super) struct Rule {
     pub id: String,
-    sources: [bool; 3],
+    /// Keys of tracers; all of them if empty.
+    sources: Vec<String>,
     gpu: Option<bool>,
     role: Option<Role>,
     cat: Option<Regex>,
@@ -55,8 +56,8 @@ struct RoleRule {
 /// What selects the rules that can apply to a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LaneGroup {
-    /// Who wrote the source.
-    pub tracer: Tracer,
+    /// Key of the tracer that wrote the source.
+    pub tracer: &'static str,
     /// Whether the lane belongs to a GPU stream.
     pub gpu: bool,
     /// The thread's role.
@@ -77,6 +78,14 @@ pub struct Rules {
     pub(super) rules: Vec<Rule>,
     roles: Vec<RoleRule>,
     layers: Vec<LayerInfo>,
+    /// Keys of tracers that rules may name.
+    sources: Vec<String>,
+}
+
+/// What only the built-in file says.
+#[derive(Deserialize)]
+struct Known {
+    sources: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -124,11 +133,7 @@ impl Rules {
     /// The rules that come with the program.
     #[must_use]
     pub fn builtin() -> Self {
-        let mut rules = Self {
-            rules: Vec::new(),
-            roles: Vec::new(),
-            layers: known(),
-        };
+        let mut rules = Self::without_rules();
         let problems = rules.append(BUILTIN, "built-in rules", true);
         debug_assert!(problems.is_empty(), "{problems:?}");
         rules
@@ -137,14 +142,21 @@ impl Rules {
     /// A user's rules, asked before the built-in ones. What is wrong in them is left out and said.
     #[must_use]
     pub fn parse(text: &str, file: &str) -> (Self, Vec<RuleProblem>) {
-        let mut rules = Self {
-            rules: Vec::new(),
-            roles: Vec::new(),
-            layers: known(),
-        };
+        let mut rules = Self::without_rules();
         let problems = rules.append(text, file, false);
         rules.append(BUILTIN, "built-in rules", true);
         (rules, problems)
+    }
+
+    fn without_rules() -> Self {
+        let known_sources = toml::from_str(BUILTIN).map(|known: Known| known.sources);
+        debug_assert!(known_sources.is_ok(), "{known_sources:?}");
+        Self {
+            rules: Vec::new(),
+            roles: Vec::new(),
+            layers: known(),
+            sources: known_sources.unwrap_or_default(),
+        }
     }
 
     /// Adds the rules of a file. The built-in file is `tested`: a unit test reads it as a user's would be.
@@ -193,15 +205,9 @@ impl Rules {
             .try_into()
             .map_err(|e: toml::de::Error| ("", first_line(e.message())))?;
         unique(&spec.id, ids)?;
-        // Without a source a rule is for all of them.
-        let mut sources = [spec.source.is_empty(); 3];
-        for name in &spec.source {
-            let known = [Tracer::Torch, Tracer::Nsight, Tracer::Dftracer];
-            let i = known.iter().position(|t| t.key() == name).ok_or_else(|| {
-                let message = format!("source `{name}` is none of torch, nsight, dftracer");
-                ("source", message)
-            })?;
-            sources[i] = true;
+        if let Some(name) = spec.source.iter().find(|s| !self.sources.contains(s)) {
+            let message = format!("source `{name}` is none of {}", self.sources.join(", "));
+            return Err(("source", message));
         }
         let gpu = match spec.lane.as_deref() {
             None | Some("any") => None,
@@ -220,7 +226,7 @@ impl Rules {
             .map(|(k, v)| Ok((k.clone(), whole(v, "args", false, tested)?)))
             .collect::<Result<_, KeyProblem>>()?;
         let rule = Rule {
-            sources,
+            sources: spec.source,
             gpu,
             role,
             cat: spec
@@ -330,13 +336,8 @@ impl Rules {
 
     /// The rules that can apply to spans of one category on lanes of one group, in order.
     pub(super) fn candidates(&self, group: LaneGroup, cat: &str) -> Vec<usize> {
-        let source = match group.tracer {
-            Tracer::Torch => 0,
-            Tracer::Nsight => 1,
-            Tracer::Dftracer => 2,
-        };
         let fits = |r: &Rule| {
-            r.sources[source]
+            (r.sources.is_empty() || r.sources.iter().any(|s| s == group.tracer))
                 && r.gpu.is_none_or(|g| g == group.gpu)
                 && r.role.is_none_or(|x| x == group.role)
                 && r.cat.as_ref().is_none_or(|c| c.is_match(cat))
@@ -505,18 +506,14 @@ mod tests {
     }
 
     const CPU: LaneGroup = LaneGroup {
-        tracer: Tracer::Torch,
+        tracer: "torch",
         gpu: false,
         role: Role::Main,
     };
 
     #[test]
     fn the_builtin_file_is_sound() {
-        let mut rules = Rules {
-            rules: Vec::new(),
-            roles: Vec::new(),
-            layers: known(),
-        };
+        let mut rules = Rules::without_rules();
         assert_eq!(rules.append(BUILTIN, "rules.toml", false), []);
         assert!(rules.len() >= 75);
         assert_eq!(rules.role_ids().count(), 6);
@@ -561,7 +558,7 @@ mod tests {
     #[test]
     fn args_are_matched_whole() {
         let gpu = LaneGroup {
-            tracer: Tracer::Nsight,
+            tracer: "nsight",
             gpu: true,
             role: Role::Main,
         };

@@ -11,7 +11,7 @@ use super::steady::{PHASES, Steady};
 use super::table::{Table, ms, printable};
 use super::{CliError, load};
 use crate::analysis::{PROFILED_SPEED, Recorded, StepRow, counted};
-use crate::model::{Role, Tracer};
+use crate::model::Role;
 
 /// A change of a time from which it is moderate, and from which it is material, in thousandths.
 const TIME_CHANGE: (i64, i64) = (30, 80);
@@ -224,7 +224,7 @@ fn differences(before: &Analysed, after: &Analysed) -> Vec<String> {
             .trace()
             .sources()
             .iter()
-            .map(|s| s.tracer.key())
+            .map(|s| s.tracer.key)
             .collect();
         keys.sort_unstable();
         keys.dedup();
@@ -275,14 +275,11 @@ fn differences(before: &Analysed, after: &Analysed) -> Vec<String> {
             .map_or(0, |&r| Steady::of(a, r).rows.len())
     };
     count("steady steps", steps(before), steps(after));
-    let torch = |a: &Analysed| {
-        a.analysis
-            .trace()
-            .sources()
-            .iter()
-            .any(|s| s.tracer == Tracer::Torch)
+    let slowed = |a: &Analysed| {
+        let mut sources = a.analysis.trace().sources().iter();
+        sources.any(|s| s.tracer.slows_training)
     };
-    if torch(before) || torch(after) {
+    if slowed(before) || slowed(after) {
         out.push(PROFILED_SPEED.to_owned());
     }
     out

@@ -478,7 +478,7 @@ fn file_json(trace: &Trace, file: &FileReport) -> Value {
         "events": file.events,
         "by_kind": file.by_kind.iter().map(|(k, n)| (k.clone(), Value::from(*n))).collect::<serde_json::Map<_, _>>(),
         "facts": file.facts,
-        "tracer": source.map(|s| s.tracer.key()),
+        "tracer": source.map(|s| s.tracer.key),
         "producer": source.map(|s| s.producer.clone()),
         "unix_zero": zero,
         "to_trace_ns": source.map(|s| s.to_trace_ns),

@@ -124,7 +124,7 @@ fn sources(analysis: &Analysis) -> Value {
     let one = |s: &crate::model::Source| {
         json!({
             "path": s.path.to_string_lossy(),
-            "tracer": s.tracer.key(),
+            "tracer": s.tracer.key,
             "producer": s.producer,
             "to_trace_ns": s.to_trace_ns,
             "shift_ns": s.shift_ns,

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::container::{self, Archive, Member};
 use super::error::{ErrorKind, LoadError};
 use super::{Input, lenient, nsight};
-use crate::model::{ArgsOrigin, SourceId, SpanId, Trace, Tracer};
+use crate::model::{ArgsOrigin, SourceId, SpanId, Trace};
 
 /// Inflated bytes that stay.
 const WINDOW: usize = 8 << 20;
@@ -160,7 +160,7 @@ impl ArgsReader {
         let Some(map) = parsed else {
             return Err(changed(&source.path));
         };
-        Ok(Some(if source.tracer == Tracer::Dftracer {
+        Ok(Some(if source.tracer.key == super::dftracer::TRACER.key {
             with_names(map, trace, source_id)
         } else {
             map

@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 
-use crate::model::{Trace, TraceBuilder};
+use crate::model::{Trace, TraceBuilder, TracerFacts};
 
 mod args;
 mod candidate;
@@ -46,6 +46,9 @@ pub use small::{SMALL, read_small};
 /// Times from here on, ns, can only be counted from 1970, and those of a recording in Unix time are not below it:
 /// September 2001.
 const UNIX_FROM: i64 = 1_000_000_000_000_000_000;
+
+/// The tracers whose files can be read.
+pub const TRACERS: &[&TracerFacts] = &[&chrome::TORCH, &nsight::TRACER, &dftracer::TRACER];
 
 /// A trace and what happened while it was read.
 pub struct Loaded {

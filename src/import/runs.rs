@@ -8,16 +8,17 @@ use std::path::PathBuf;
 
 use super::open::file_name;
 use super::report::{ImportReport, NoticeKind};
-use crate::model::{LaneId, LaneKind, ProcessId, Role, SourceId, Trace, TraceBuilder, Tracer};
+use crate::model::{LaneId, LaneKind, ProcessId, Role, SourceId, Trace, TraceBuilder};
 
 /// Runs that the notice names.
 const NAMED: usize = 4;
 /// No job has more ranks: a larger number in a file says nothing.
 const HIGHEST: u32 = 1 << 24;
 
-/// Files that are of one run for sure: a folder of DFTracer files, or one file of another tracer.
+/// Files that are of one run for sure: one file, or a folder of files of a tracer that writes one for each process.
 struct Unit {
-    tracer: Tracer,
+    /// Key of the tracer.
+    tracer: &'static str,
     /// What the user knows it by.
     name: String,
     sources: BTreeSet<usize>,
@@ -79,12 +80,12 @@ fn units(trace: &Trace) -> Vec<Unit> {
     let mut of_source = Vec::new();
     for (i, source) in trace.sources().iter().enumerate() {
         let folder = source.path.parent().map(PathBuf::from).unwrap_or_default();
-        let is_run = source.tracer == Tracer::Dftracer;
+        let is_run = source.tracer.folder_is_run;
         let known = folders.get(&folder).copied().filter(|_| is_run);
         let unit = known.unwrap_or_else(|| {
             let name = if is_run { &folder } else { &source.path };
             units.push(Unit {
-                tracer: source.tracer,
+                tracer: source.tracer.key,
                 name: file_name(name),
                 sources: BTreeSet::new(),
                 training: BTreeMap::new(),
@@ -102,7 +103,7 @@ fn units(trace: &Trace) -> Vec<Unit> {
             continue;
         };
         let trains = matches!(process.role, None | Some(Role::Main));
-        if trains && may_train(trace, process.source) {
+        if trains && trace.source(process.source).tracer.may_train {
             let key = (process.host.clone(), process.pid.clone());
             let unit = &mut units[of_source[process.source.index()]];
             unit.training.entry(process.rank).or_default().insert(key);
@@ -111,15 +112,9 @@ fn units(trace: &Trace) -> Vec<Unit> {
     units
 }
 
-/// Chrome traces of other programs than torch.profiler may be of anything that belongs to a run.
-fn may_train(trace: &Trace, source: SourceId) -> bool {
-    let source = trace.source(source);
-    source.tracer != Tracer::Torch || source.producer.starts_with("torch.profiler")
-}
-
 /// The run of each unit: the first one in which no other process of the same tracer has a rank of it.
 fn runs(units: &[Unit]) -> Vec<usize> {
-    type Seen<'a> = BTreeMap<(Tracer, u32), BTreeSet<&'a (Option<String>, String)>>;
+    type Seen<'a> = BTreeMap<(&'static str, u32), BTreeSet<&'a (Option<String>, String)>>;
     let mut seen: Vec<Seen<'_>> = Vec::new();
     let mut out = Vec::new();
     for unit in units {
@@ -167,7 +162,7 @@ fn apply(builder: &mut TraceBuilder, shift: &BTreeMap<usize, u32>) {
 mod tests {
     use super::*;
 
-    fn unit(tracer: Tracer, training: &[(u32, &str)]) -> Unit {
+    fn unit(tracer: &'static str, training: &[(u32, &str)]) -> Unit {
         let mut of_rank: BTreeMap<u32, BTreeSet<(Option<String>, String)>> = BTreeMap::new();
         for &(rank, pid) in training {
             of_rank
@@ -185,29 +180,30 @@ mod tests {
 
     #[test]
     fn runs_are_told_apart_by_their_processes() {
-        use Tracer::{Dftracer, Torch};
+        const TORCH: &str = "torch";
+        const DFTRACER: &str = "dftracer";
         let told = |units: &[Unit]| runs(units);
         // Ranks of one job, and another job of the same size.
         assert_eq!(
             told(&[
-                unit(Torch, &[(0, "10")]),
-                unit(Torch, &[(1, "11")]),
-                unit(Torch, &[(0, "20")]),
-                unit(Torch, &[(1, "21")]),
+                unit(TORCH, &[(0, "10")]),
+                unit(TORCH, &[(1, "11")]),
+                unit(TORCH, &[(0, "20")]),
+                unit(TORCH, &[(1, "21")]),
             ]),
             [0, 0, 1, 1]
         );
         // The same process at other times, and its record by another tracer.
         assert_eq!(
             told(&[
-                unit(Torch, &[(0, "10")]),
-                unit(Torch, &[(0, "10")]),
-                unit(Dftracer, &[(0, "10")]),
-                unit(Dftracer, &[(0, "77")]),
+                unit(TORCH, &[(0, "10")]),
+                unit(TORCH, &[(0, "10")]),
+                unit(DFTRACER, &[(0, "10")]),
+                unit(DFTRACER, &[(0, "77")]),
             ]),
             [0, 0, 0, 1]
         );
         // Files without a training process belong to the first.
-        assert_eq!(told(&[unit(Torch, &[(0, "10")]), unit(Torch, &[])]), [0, 0]);
+        assert_eq!(told(&[unit(TORCH, &[(0, "10")]), unit(TORCH, &[])]), [0, 0]);
     }
 }

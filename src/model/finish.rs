@@ -267,26 +267,16 @@ fn sub_rows(trace: &Trace, stop: Stop<'_>) -> Option<(Vec<u16>, Vec<LaneRows>)> 
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use super::*;
     use crate::model::builder::TIME_LIMIT;
     use crate::model::clocks::LATEST;
-    use crate::model::{
-        ArgsOrigin, ArgsRef, Clock, Counter, Lane, LaneKind, Source, SpanId, SpanRow, Tracer,
-    };
+    use crate::model::tables::MADE;
+    use crate::model::{ArgsRef, Clock, Counter, Lane, LaneKind, Source, SpanId, SpanRow};
 
     fn source(clock: Clock) -> Source {
         Source {
-            path: PathBuf::from("made by hand"),
-            tracer: Tracer::Torch,
-            producer: String::new(),
             clock,
-            to_trace_ns: 0,
-            shift_ns: 0,
-            capture: None,
-            rank: None,
-            args: ArgsOrigin::None,
+            ..Source::new("made by hand", &MADE)
         }
     }
 

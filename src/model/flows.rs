@@ -68,9 +68,8 @@ pub(super) fn resolve_flows(flows: &[Flow], spans: &Spans, lanes: &[Lane]) -> Ve
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{
-        ArgsOrigin, ArgsRef, Clock, LaneKind, Source, SpanRow, Trace, TraceBuilder, Tracer,
-    };
+    use crate::model::tables::MADE;
+    use crate::model::{ArgsRef, LaneKind, Source, SpanRow, Trace, TraceBuilder};
 
     /// Spans `(start, end)` on one lane, and flows between two moments on it.
     fn linked(
@@ -78,17 +77,7 @@ mod tests {
         flows: impl Iterator<Item = (i64, i64)>,
     ) -> Trace {
         let mut b = TraceBuilder::new().keep_times();
-        let source = b.add_source(Source {
-            path: std::path::PathBuf::new(),
-            tracer: Tracer::Torch,
-            producer: String::new(),
-            clock: Clock::Unknown,
-            to_trace_ns: 0,
-            shift_ns: 0,
-            capture: None,
-            rank: None,
-            args: ArgsOrigin::None,
-        });
+        let source = b.add_source(Source::new("", &MADE));
         let lane = b.add_lane(Lane::new(source, LaneKind::Cpu, "a"));
         let (name, cat) = (b.intern("x"), b.category("cpu_op", true));
         for (start, end) in spans {

@@ -6,28 +6,36 @@ use std::path::PathBuf;
 use super::ids::{DeviceId, LaneId, NameId, ProcessId, SourceId, StreamId};
 use crate::time::TimeRange;
 
-/// Which tracer wrote a source. Selects layer rules and display texts, never a code path of the analysis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Tracer {
-    /// torch.profiler (Kineto), and any other Chrome-trace JSON.
-    Torch,
-    /// Nsight Systems.
-    Nsight,
-    /// DFTracer, DLIO profiler.
-    Dftracer,
+/// What the program needs to know of the tracer that wrote a source, stated by the importer of its files. Everybody
+/// else asks for the fact that matters to him, never for the tracer by name.
+#[derive(Clone, Debug)]
+pub struct TracerFacts {
+    /// The name used in rule files and reports, always the same: `torch`. Two sources are of one tracer where their keys
+    /// are equal; other facts may differ with the program that wrote them.
+    pub key: &'static str,
+    /// The name for people: `torch.profiler`.
+    pub name: &'static str,
+    /// Recording costs the training much time: its figures hold for the profiled speed.
+    pub slows_training: bool,
+    /// Processes that load data are in the record too, where the user did not leave them out; else only the training
+    /// process can be.
+    pub sees_workers: bool,
+    /// Its processes may run training loops; else they may be anything that belongs to a run.
+    pub may_train: bool,
+    /// All of its files in one folder are of one run, a file for each process; else each file stands for itself.
+    pub folder_is_run: bool,
 }
 
-impl Tracer {
-    /// The name used in rule files and reports: `torch`, `nsight`, `dftracer`.
-    #[must_use]
-    pub fn key(self) -> &'static str {
-        match self {
-            Self::Torch => "torch",
-            Self::Nsight => "nsight",
-            Self::Dftracer => "dftracer",
-        }
-    }
-}
+/// The tracer of traces that tests of this module make.
+#[cfg(test)]
+pub(super) const MADE: TracerFacts = TracerFacts {
+    key: "made",
+    name: "made by hand",
+    slows_training: false,
+    sees_workers: true,
+    may_train: true,
+    folder_is_run: false,
+};
 
 /// How a source's clock relates to the trace's time axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +55,7 @@ pub struct Source {
     /// Where it was read from. Members of an archive are `archive/member`.
     pub path: PathBuf,
     /// Who wrote it.
-    pub tracer: Tracer,
+    pub tracer: &'static TracerFacts,
     /// Format, producer and version as found in the file, for display: `torch.profiler JSON, schema 1`.
     pub producer: String,
     /// The source's own clock.
@@ -62,6 +70,24 @@ pub struct Source {
     pub rank: Option<u32>,
     /// Where args of this source's spans are read from.
     pub args: ArgsOrigin,
+}
+
+impl Source {
+    /// A file of which nothing else is known yet: no clock, no rank, no args.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>, tracer: &'static TracerFacts) -> Self {
+        Self {
+            path: path.into(),
+            tracer,
+            producer: String::new(),
+            clock: Clock::Unknown,
+            to_trace_ns: 0,
+            shift_ns: 0,
+            capture: None,
+            rank: None,
+            args: ArgsOrigin::None,
+        }
+    }
 }
 
 /// Where the `args` of a source's spans live until somebody looks at one.

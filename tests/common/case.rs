@@ -1,15 +1,15 @@
 //! Hand-made traces: read from JSON or generated, built through the public builder, analysed, reported.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
 use serde_json::{Map, Value};
 use stallscope::analysis::{Analysis, ArgSource, Found, GoOn, LayerId, Options, Rules, Strategy};
 use stallscope::export::report::{ReportOptions, report};
+use stallscope::import::TRACERS;
 use stallscope::model::{
-    ArgsOrigin, ArgsRef, Clock, Device, DeviceId, Lane, LaneId, LaneKind, Process, RawSpan, Role,
-    Source, SpanId, SpanRow, Stream, StreamId, SyncScope, Trace, TraceBuilder, Tracer,
+    ArgsRef, Device, DeviceId, Lane, LaneId, LaneKind, Process, RawSpan, Role, Source, SpanId,
+    SpanRow, Stream, StreamId, SyncScope, Trace, TraceBuilder, TracerFacts,
 };
 use stallscope::time::TimeRange;
 
@@ -133,9 +133,9 @@ pub fn role(text: &str) -> Role {
     all.into_iter().find(|r| r.key() == text).expect("a role")
 }
 
-pub fn tracer(text: &str) -> Tracer {
-    let all = [Tracer::Torch, Tracer::Nsight, Tracer::Dftracer];
-    all.into_iter().find(|t| t.key() == text).expect("a tracer")
+pub fn tracer(key: &str) -> &'static TracerFacts {
+    let mut all = TRACERS.iter();
+    all.find(|t| t.key == key).expect("a tracer")
 }
 
 fn word(value: &Value) -> String {
@@ -245,17 +245,7 @@ impl Case {
     /// The trace, and the places of its spans.
     pub fn trace(&self) -> Trace {
         let mut b = TraceBuilder::new().keep_times();
-        let source = b.add_source(Source {
-            path: PathBuf::from("case.json"),
-            tracer: tracer(&self.source),
-            producer: String::new(),
-            clock: Clock::Unknown,
-            to_trace_ns: 0,
-            shift_ns: 0,
-            capture: None,
-            rank: None,
-            args: ArgsOrigin::None,
-        });
+        let source = b.add_source(Source::new("case.json", tracer(&self.source)));
         let mut processes = BTreeMap::new();
         let mut devices: BTreeMap<i64, DeviceId> = BTreeMap::new();
         let mut streams: Vec<Option<StreamId>> = Vec::new();

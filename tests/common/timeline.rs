@@ -1,13 +1,13 @@
 //! A training loop as a trace, made by hand: the loop waits for its worker, launches a step, and the GPU works on after
 //! the CPU is done. Every time is known, so tests can ask for geometry to the nanosecond.
 
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use stallscope::analysis::{Analysis, Options, Rules};
+use stallscope::import::TRACERS;
 use stallscope::model::{
-    ArgsOrigin, ArgsRef, Clock, CopyInfo, CopyKind, Device, Lane, LaneId, LaneKind, Process,
-    ProcessId, RawSpan, Role, Source, SourceId, SpanRow, Stream, Trace, TraceBuilder, Tracer,
+    ArgsRef, CopyInfo, CopyKind, Device, Lane, LaneId, LaneKind, Process, ProcessId, RawSpan, Role,
+    Source, SourceId, SpanRow, Stream, Trace, TraceBuilder,
 };
 use stallscope::view::{Lod, RowState, RowTree, Rows};
 
@@ -68,22 +68,16 @@ impl Maker {
             b: TraceBuilder::new().keep_times(),
             source: SourceId(0),
         };
-        this.file(Tracer::Torch);
+        this.file("torch");
         this
     }
 
-    /// What is added from now on is of another file.
-    pub fn file(&mut self, tracer: Tracer) {
+    /// What is added from now on is of another file, written by the tracer of a key.
+    pub fn file(&mut self, key: &str) {
+        let tracer = TRACERS.iter().find(|t| t.key == key);
         self.source = self.b.add_source(Source {
-            path: PathBuf::from("made by hand"),
-            tracer,
             producer: "by hand".to_owned(),
-            clock: Clock::Unknown,
-            to_trace_ns: 0,
-            shift_ns: 0,
-            capture: None,
-            rank: None,
-            args: ArgsOrigin::None,
+            ..Source::new("made by hand", tracer.expect("a tracer"))
         });
     }
 
@@ -164,7 +158,7 @@ pub fn training_loop(steps: i64) -> Scene {
     let quiet: Vec<LaneId> = (0..6)
         .map(|i| m.thread(main, 900 + i, &format!("thread {}", 900 + i), Role::Other))
         .collect();
-    m.file(Tracer::Dftracer);
+    m.file("dftracer");
     let worker = m.process(853, Role::Worker, 0);
     let loader = m.thread(worker, 853, "thread 853", Role::Worker);
     for lane in quiet {

@@ -10,10 +10,10 @@ use std::path::Path;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use stallscope::analysis::{LaneGroup, Rules};
+use stallscope::import::TRACERS;
 use stallscope::model::{
-    ArgsOrigin, ArgsRef, Clock, Device, DeviceId, Lane, LaneId, LaneKind, Process, ProcessId,
-    RawSpan, Role, Source, SourceId, SpanRow, Stream, StreamId, SyncScope, Trace, TraceBuilder,
-    Tracer,
+    ArgsRef, Device, DeviceId, Lane, LaneId, LaneKind, Process, ProcessId, RawSpan, Role, Source,
+    SourceId, SpanRow, Stream, StreamId, SyncScope, Trace, TraceBuilder,
 };
 use stallscope::time::TimeRange;
 
@@ -187,7 +187,7 @@ impl Loader<'_> {
 
     fn is_sync_call(&self, cat: &str, name: &str) -> bool {
         let group = LaneGroup {
-            tracer: Tracer::Torch,
+            tracer: TRACERS[0].key,
             gpu: false,
             role: Role::Main,
         };
@@ -215,17 +215,7 @@ pub fn load(path: &Path, rules: &Rules) -> Trace {
     };
     let events: Vec<Object<'_, EventKeys, 8>> = serde_json::from_str(array.get()).expect("events");
     let mut b = TraceBuilder::new().keep_times();
-    let source = b.add_source(Source {
-        path: path.to_path_buf(),
-        tracer: Tracer::Torch,
-        producer: String::new(),
-        clock: Clock::Unknown,
-        to_trace_ns: 0,
-        shift_ns: 0,
-        capture: None,
-        rank: None,
-        args: ArgsOrigin::None,
-    });
+    let source = b.add_source(Source::new(path.to_path_buf(), TRACERS[0]));
     let mut loader = Loader {
         b,
         source,

@@ -47,8 +47,24 @@ use super::input::Input;
 use super::progress::Phase;
 use super::report::{FileReport, ImportReport, NoticeKind, Place};
 use super::together;
-use crate::model::{Clock, Source, SourceId, Tracer};
+use crate::model::{Source, SourceId, TracerFacts};
 use crate::time::format_count;
+
+/// Traces of torch.profiler (Kineto).
+pub(super) const TORCH: TracerFacts = TracerFacts {
+    key: "torch",
+    name: "torch.profiler",
+    slows_training: true,
+    sees_workers: false,
+    may_train: true,
+    folder_is_run: false,
+};
+
+/// Chrome traces of any other program: the same rules apply, but their processes may be of anything.
+const OTHER: TracerFacts = TracerFacts {
+    may_train: false,
+    ..TORCH
+};
 
 /// What is known of the input besides its events.
 struct Facts {
@@ -69,15 +85,8 @@ pub(super) fn import(input: Input, ctx: &mut Context<'_>) -> Result<(), LoadErro
     ctx.progress.set_phase(Phase::Reading);
     let path = input.path.clone();
     let source = Source {
-        path: path.clone(),
-        tracer: Tracer::Torch,
-        producer: String::new(),
-        clock: Clock::Unknown,
-        to_trace_ns: 0,
-        shift_ns: 0,
-        capture: None,
-        rank: None,
         args: input.args.clone(),
+        ..Source::new(path.clone(), &OTHER)
     };
     let (disk_bytes, compressed) = (input.disk_bytes, input.compressed);
     let gaps = input.gaps.clone();
@@ -199,6 +208,9 @@ fn name_source(root: &Root, merged: &Merged, path: &Path, ctx: &mut Context<'_>)
     let source = ctx.builder.source_mut(merged.source);
     source.clock = clock;
     source.rank = rank;
+    if is_torch(root, merged) {
+        source.tracer = &TORCH;
+    }
     source.producer = match root.header.schema() {
         Some(schema) => format!("{}, schema {schema}", format_name(root, merged)),
         None => format_name(root, merged),

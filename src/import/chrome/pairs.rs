@@ -122,25 +122,13 @@ pub(super) fn close(
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use super::*;
-    use crate::model::{ArgsOrigin, ArgsRef, Clock, Lane, LaneKind, Source, SpanRow, Tracer};
+    use crate::model::{ArgsRef, Lane, LaneKind, Source, SpanRow};
 
     /// Begins and ends by name, one per ns, on one lane. Returns the length of each span, or none while it is open.
     fn closed(events: impl Iterator<Item = (bool, u32)>) -> (Vec<i64>, Tally) {
         let mut builder = TraceBuilder::new();
-        let source = builder.add_source(Source {
-            path: PathBuf::new(),
-            tracer: Tracer::Torch,
-            producer: String::new(),
-            clock: Clock::Unknown,
-            to_trace_ns: 0,
-            shift_ns: 0,
-            capture: None,
-            rank: None,
-            args: ArgsOrigin::None,
-        });
+        let source = builder.add_source(Source::new("", &super::super::TORCH));
         let lane = builder.add_lane(Lane::new(source, LaneKind::Cpu, "a"));
         let (name, cat) = (builder.intern("x"), builder.category("", false));
         let mut marks = Vec::new();

@@ -14,7 +14,7 @@ use super::stream::Stream;
 use super::{Facts, finish, import};
 use crate::import::input::Input;
 use crate::import::{Context, ImportReport, LoadError, NoticeKind, Progress};
-use crate::model::{ArgsOrigin, Clock, Lane, Source, SpanId, Trace, TraceBuilder, Tracer};
+use crate::model::{ArgsOrigin, Lane, Source, SpanId, Trace, TraceBuilder};
 
 type Read = Result<(Trace, ImportReport), LoadError>;
 
@@ -65,15 +65,8 @@ fn read_counted(text: &[u8], cuts: &[usize], looked_at: &mut usize) -> Read {
         progress: &progress,
     };
     let source = Source {
-        path: PathBuf::from("trace.json"),
-        tracer: Tracer::Torch,
-        producer: String::new(),
-        clock: Clock::Unknown,
-        to_trace_ns: 0,
-        shift_ns: 0,
-        capture: None,
-        rank: None,
         args: ArgsOrigin::File,
+        ..Source::new("trace.json", &super::TORCH)
     };
     let mut stream = Stream::new(&mut ctx, source.clone());
     stream.run_cut(text, cuts);

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use super::candidate::Candidate;
 use super::stages::Spares;
 use super::{Context, ErrorKind, LoadError, NoticeKind};
+use crate::model::TracerFacts;
 
 mod chunk;
 mod file;
@@ -24,6 +25,16 @@ mod run;
 mod scan;
 mod table;
 mod times;
+
+/// Files of DFTracer and of the DLIO profiler.
+pub(super) const TRACER: TracerFacts = TracerFacts {
+    key: "dftracer",
+    name: "DFTracer",
+    slows_training: false,
+    sees_workers: true,
+    may_train: true,
+    folder_is_run: true,
+};
 
 /// Reads all files of a run.
 ///

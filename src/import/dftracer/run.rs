@@ -13,7 +13,7 @@ use super::{hashes::Hashes, roles};
 use crate::import::{Context, ErrorKind, LoadError, Place, UNIX_FROM};
 use crate::model::{
     ArgsRef, CatId, Clock, Counter, Device, Lane, LaneId, LaneKind, NameId, Process, ProcessId,
-    Role, Source, SourceId, SpanRow, Stream, Tracer,
+    Role, Source, SourceId, SpanRow, Stream,
 };
 
 /// What is known of a file once all of it was read.
@@ -208,7 +208,7 @@ fn source(file: &FileInfo, rank: Option<u32>, zero: i64) -> Source {
     };
     Source {
         path: file.data.path.clone(),
-        tracer: Tracer::Dftracer,
+        tracer: &super::TRACER,
         producer: version.map_or_else(|| who.to_owned(), |v| format!("{who} {v}")),
         clock: if file.is_relative() {
             Clock::Unknown

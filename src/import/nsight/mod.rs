@@ -41,10 +41,20 @@ use tally::{Reason, Tally};
 use super::{Context, ErrorKind, FileReport, ImportReport, LoadError, NoticeKind, Phase, Progress};
 use crate::model::{
     ArgsOrigin, ArgsRef, CatId, Clock, LaneId, NameId, RawSpan, Source, SourceId, SpanRow,
-    TIME_LIMIT, TraceBuilder, Tracer,
+    TIME_LIMIT, TraceBuilder, TracerFacts,
 };
 
 pub(crate) use rows::Rows;
+
+/// Exports of Nsight Systems.
+pub(super) const TRACER: TracerFacts = TracerFacts {
+    key: "nsight",
+    name: "Nsight Systems",
+    slows_training: false,
+    sees_workers: true,
+    may_train: true,
+    folder_is_run: false,
+};
 
 /// Bytes of a row of the tables that become spans, at least, with its share of names and indices. Only an estimate
 /// for the room made at first, as row numbers alone may be far apart.
@@ -159,7 +169,7 @@ impl<'a> Importer<'a> {
         let tables: Vec<String> = rows::TABLES.iter().map(|&t| t.to_owned()).collect();
         let source = builder.add_source(Source {
             path: reader.db.path.clone(),
-            tracer: Tracer::Nsight,
+            tracer: &TRACER,
             producer: meta.producer(),
             clock: Clock::Unknown,
             to_trace_ns: 0,
