@@ -271,17 +271,19 @@ impl Mark {
             rows.rows()
         };
         let row = strip.get(self.row as usize);
-        let (tree, lod) = (rows.tree(), rows.tree().lod());
+        let (tree, lod, layers) = (rows.tree(), rows.tree().lod(), analysis.layers());
         if let Some(row) = row.filter(|r| r.kind == RowKind::Summary)
             && let Busy::Group(busy) = &tree.summary(row.node).busy
         {
-            return busy.longest(trace, analysis.layers(), self.first, self.count);
+            let first = busy.find(trace, self.first);
+            let longest = first.map(|i| busy.longest(trace, layers, i, self.count));
+            return longest.unwrap_or(self.first);
         }
         let place = lod.place(trace, self.first);
         let longest = place.and_then(|(leaf, sub)| {
             let row = &lod.leaf(leaf).rows[usize::from(sub)];
             let first = row.find(self.first)?;
-            Some(row.longest(trace, first, self.count))
+            Some(row.longest(trace, layers, first, self.count))
         });
         longest.unwrap_or(self.first)
     }

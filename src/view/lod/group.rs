@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::leaf::{Leaf, SubRow, check};
-use super::tree::{Intervals, Piece, Tree};
-use crate::analysis::{Cancelled, LayerId, Layers, OnProgress};
+use super::span_tree::{SpanList, SpanTree};
+use crate::analysis::{Cancelled, Layers, OnProgress};
 use crate::model::{SpanId, Spans, Trace};
 use crate::time::TimeRange;
 
@@ -15,38 +15,31 @@ const LOOK_EVERY: usize = 1 << 16;
 
 /// The busy time of several leaves. It belongs to the span that covers it first; of two that start together to that of
 /// the upper lane. What lies in another span all the time is not here.
+pub type GroupRow = SpanTree<Cover>;
+
+/// Spans by what they add: each from its start, or from the end of the one before, to its end. Ends ascend.
 #[derive(Debug, Default)]
-pub struct GroupRow {
-    /// Spans by what they add: each adds from its start, or from the end of the one before, to its end. Ends ascend.
-    ids: Vec<SpanId>,
-    tree: Tree,
-}
+pub struct Cover(Vec<SpanId>);
 
-/// The stretches that the spans of a group add.
-struct Added<'a> {
-    ids: &'a [SpanId],
-    spans: &'a Spans,
-    layers: &'a Layers,
-}
-
-impl Intervals for Added<'_> {
+impl SpanList for Cover {
     fn len(&self) -> usize {
-        self.ids.len()
+        self.0.len()
     }
-    fn range(&self, i: usize) -> TimeRange {
-        let own = self.spans.range(self.ids[i]);
-        let taken = i.checked_sub(1).map(|p| self.spans.end(self.ids[p]));
+    #[inline]
+    fn id(&self, i: usize) -> SpanId {
+        self.0[i]
+    }
+    #[inline]
+    fn range(&self, spans: &Spans, i: usize, id: SpanId) -> TimeRange {
+        let own = spans.range(id);
+        let taken = i.checked_sub(1).map(|p| spans.end(self.0[p]));
         TimeRange {
             start: taken.map_or(own.start, |t| t.max(own.start)),
             end: own.end,
         }
     }
-    fn layer(&self, i: usize) -> LayerId {
-        self.layers.of(self.ids[i])
-    }
-    /// Of the whole span: what it adds may be little.
-    fn length(&self, i: usize) -> i64 {
-        self.spans.dur(self.ids[i])
+    fn heap_bytes(&self) -> usize {
+        self.0.capacity() * 4
     }
 }
 
@@ -107,68 +100,15 @@ impl GroupRow {
     /// Of spans that each add something, by start.
     fn adding(trace: &Trace, layers: &Layers, mut ids: Vec<SpanId>) -> Self {
         ids.shrink_to_fit();
-        let tree = Tree::new(&Added {
-            ids: &ids,
-            spans: trace.spans(),
-            layers,
-        });
-        Self { ids, tree }
+        Self::over(trace, layers, Cover(ids))
     }
 
-    /// The `i`-th span that adds to the busy time.
+    /// Position of a span that adds to the busy time.
     #[must_use]
-    pub fn id(&self, i: u32) -> SpanId {
-        self.ids[i as usize]
-    }
-
-    /// Yields what lies in `window`, merged where whole nodes are at most `merge_ns` long. Positions in the pieces are
-    /// those of [`Self::id`].
-    pub fn walk(
-        &self,
-        trace: &Trace,
-        layers: &Layers,
-        window: TimeRange,
-        merge_ns: i64,
-        out: &mut impl FnMut(Piece),
-    ) {
-        let items = Added {
-            ids: &self.ids,
-            spans: trace.spans(),
-            layers,
-        };
-        self.tree.walk(&items, window, merge_ns, out);
-    }
-
-    /// Time in a window at which any of the lanes is busy, ns.
-    #[must_use]
-    pub fn busy_in(&self, trace: &Trace, layers: &Layers, window: TimeRange) -> i64 {
-        let mut sum = 0;
-        self.walk(trace, layers, window, i64::MAX, &mut |p| sum += p.busy);
-        sum
-    }
-
-    /// The longest of `count` spans from `first` on, of equals the first one; what lies inside them counted as well,
-    /// since nothing is longer than what it lies in.
-    #[must_use]
-    pub fn longest(&self, trace: &Trace, layers: &Layers, first: SpanId, count: u32) -> SpanId {
+    pub fn find(&self, trace: &Trace, span: SpanId) -> Option<u32> {
         let spans = trace.spans();
-        let from = self
-            .ids
-            .partition_point(|&id| spans.end(id) < spans.end(first));
-        let Some(at) = self.ids[from..].iter().position(|&id| id == first) else {
-            return first;
-        };
-        let items = Added {
-            ids: &self.ids,
-            spans,
-            layers,
-        };
-        self.ids[self.tree.longest(&items, from + at, count as usize)]
-    }
-
-    /// Bytes held.
-    #[must_use]
-    pub fn heap_bytes(&self) -> usize {
-        self.ids.capacity() * 4 + self.tree.heap_bytes()
+        let before = self.partition_point(|id| spans.end(id) < spans.end(span));
+        let at = u32::try_from(before).ok()?;
+        (before < self.len() && self.id(at) == span).then_some(at)
     }
 }

@@ -3,26 +3,17 @@
 
 use std::collections::BTreeMap;
 
-use super::leaf::SpanList;
-use super::tree::{Piece, Tree};
 use super::{GroupRow, Lod, SubRow};
-use crate::analysis::{Analysis, Layers};
+use crate::analysis::Analysis;
 use crate::model::{SpanId, Trace};
-use crate::time::TimeRange;
 
 /// A set of spans, indexed for drawing. Built once per search, off the UI thread.
 #[derive(Default)]
 pub struct Highlights {
     ids: Vec<SpanId>,
-    rows: BTreeMap<(u32, u16), HighlightRow>,
+    rows: BTreeMap<(u32, u16), SubRow>,
     /// By node of the row tree: those of all lanes in a group.
     groups: BTreeMap<u32, GroupRow>,
-}
-
-/// Those of one row.
-pub struct HighlightRow {
-    ids: Vec<SpanId>,
-    tree: Tree,
 }
 
 impl Highlights {
@@ -42,8 +33,9 @@ impl Highlights {
             for leaf in lod.leaves_of(lane) {
                 for (sub, row) in (0_u16..).zip(&lod.leaf(leaf).rows) {
                     let own = common(row, &ids[a..b]);
+                    let own: Vec<u32> = own.into_iter().map(|id| id.0).collect();
                     if !own.is_empty() {
-                        let row = HighlightRow::new(trace, analysis.layers(), own);
+                        let row = SubRow::new(trace, analysis.layers(), &own);
                         rows.insert((leaf, sub), row);
                     }
                 }
@@ -67,7 +59,7 @@ impl Highlights {
         for (node, leaves) in groups {
             let rows = |leaf: u32| self.rows.range((leaf, 0)..=(leaf, u16::MAX));
             let rows = leaves.into_iter().flat_map(rows);
-            let ids: Vec<SpanId> = rows.flat_map(|(_, row)| row.ids.iter().copied()).collect();
+            let ids: Vec<SpanId> = rows.flat_map(|(_, row)| row.ids()).collect();
             if !ids.is_empty() {
                 let row = GroupRow::covered(trace, analysis.layers(), ids);
                 self.groups.insert(node, row);
@@ -90,7 +82,7 @@ impl Highlights {
 
     /// Those of a sub-row of a leaf.
     #[must_use]
-    pub fn row(&self, leaf: u32, sub: u16) -> Option<&HighlightRow> {
+    pub fn row(&self, leaf: u32, sub: u16) -> Option<&SubRow> {
         self.rows.get(&(leaf, sub))
     }
 
@@ -101,44 +93,8 @@ impl Highlights {
     }
 
     /// Those of all rows.
-    pub fn rows(&self) -> impl Iterator<Item = &HighlightRow> {
+    pub fn rows(&self) -> impl Iterator<Item = &SubRow> {
         self.rows.values()
-    }
-}
-
-impl HighlightRow {
-    fn new(trace: &Trace, layers: &Layers, ids: Vec<SpanId>) -> Self {
-        let tree = Tree::new(&SpanList {
-            len: ids.len(),
-            id: |i| ids[i],
-            spans: trace.spans(),
-            layers,
-        });
-        Self { ids, tree }
-    }
-
-    /// The `i`-th of the row.
-    #[must_use]
-    pub fn id(&self, i: u32) -> SpanId {
-        self.ids[i as usize]
-    }
-
-    /// Yields what lies in `window`, merged where whole nodes are at most `merge_ns` long.
-    pub fn walk(
-        &self,
-        trace: &Trace,
-        layers: &Layers,
-        window: TimeRange,
-        merge_ns: i64,
-        out: &mut impl FnMut(Piece),
-    ) {
-        let items = SpanList {
-            len: self.ids.len(),
-            id: |i| self.ids[i],
-            spans: trace.spans(),
-            layers,
-        };
-        self.tree.walk(&items, window, merge_ns, out);
     }
 }
 

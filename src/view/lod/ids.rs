@@ -1,5 +1,6 @@
 //! The span ids of one row, ascending, in little more than one byte each.
 
+use super::span_tree::SpanList;
 use crate::model::SpanId;
 
 /// Ids per block.
@@ -8,20 +9,29 @@ const BLOCK: usize = 32;
 const WIDTH_BITS: u32 = 2;
 
 /// Ascending span ids.
-pub(super) enum Ids {
+#[derive(Debug)]
+pub enum Ids {
     /// Consecutive ids: the row is the whole lane.
-    Dense { first: u32, len: u32 },
+    Dense {
+        /// The first of them.
+        first: u32,
+        /// How many.
+        len: u32,
+    },
     /// Ids with holes: per block of 32 a base and distances to it of 1, 2 or 4 bytes.
     Packed {
+        /// One per 32 ids.
         blocks: Vec<Block>,
+        /// The distances of all blocks.
         pool: Vec<u8>,
+        /// How many ids.
         len: u32,
     },
 }
 
 /// Where the distances of 32 ids are.
-#[derive(Clone, Copy)]
-pub(super) struct Block {
+#[derive(Clone, Copy, Debug)]
+pub struct Block {
     base: u32,
     /// Place in the pool in units of 32 bytes, and below it the width: 0 for 1 byte, 1 for 2, 2 for 4.
     at: u32,
@@ -63,15 +73,17 @@ impl Ids {
         pool.shrink_to_fit();
         Self::Packed { blocks, pool, len }
     }
+}
 
-    pub fn len(&self) -> usize {
+impl SpanList for Ids {
+    fn len(&self) -> usize {
         match self {
             Self::Dense { len, .. } | Self::Packed { len, .. } => *len as usize,
         }
     }
 
     #[inline(always)]
-    pub fn get(&self, i: usize) -> SpanId {
+    fn id(&self, i: usize) -> SpanId {
         match self {
             Self::Dense { first, .. } => SpanId(first + i as u32),
             Self::Packed { blocks, pool, .. } => {
@@ -95,7 +107,7 @@ impl Ids {
         }
     }
 
-    pub fn heap_bytes(&self) -> usize {
+    fn heap_bytes(&self) -> usize {
         match self {
             Self::Dense { .. } => 0,
             Self::Packed { blocks, pool, .. } => {
@@ -114,7 +126,7 @@ mod tests {
     fn check(ids: &[u32]) {
         let packed = Ids::new(ids);
         assert_eq!(packed.len(), ids.len());
-        let back: Vec<u32> = (0..ids.len()).map(|i| packed.get(i).0).collect();
+        let back: Vec<u32> = (0..ids.len()).map(|i| packed.id(i).0).collect();
         assert_eq!(back, ids);
     }
 

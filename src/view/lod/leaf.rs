@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::ids::Ids;
-use super::tree::{Intervals, Piece, Tree};
-use crate::analysis::{Cancelled, LayerId, Layers, OnProgress, Union};
+use super::span_tree::SpanTree;
+use crate::analysis::{Cancelled, Layers, OnProgress, Union};
 use crate::model::{LaneId, LaneKind, SpanId, Spans, Trace, assign_rows};
 use crate::time::TimeRange;
 
@@ -38,138 +38,44 @@ pub struct Leaf {
 }
 
 /// One row: spans that do not overlap.
-pub struct SubRow {
-    ids: Ids,
-    tree: Tree,
-}
-
-/// Spans by position, as [`Intervals`].
-pub(super) struct SpanList<'a, F> {
-    pub len: usize,
-    /// The span at a position.
-    pub id: F,
-    pub spans: &'a Spans,
-    pub layers: &'a Layers,
-}
-
-impl<F: Fn(usize) -> SpanId> Intervals for SpanList<'_, F> {
-    fn len(&self) -> usize {
-        self.len
-    }
-    #[inline]
-    fn range(&self, i: usize) -> TimeRange {
-        self.spans.range((self.id)(i))
-    }
-    #[inline]
-    fn layer(&self, i: usize) -> LayerId {
-        self.layers.of((self.id)(i))
-    }
-    #[inline]
-    fn get(&self, i: usize) -> (TimeRange, LayerId) {
-        let id = (self.id)(i);
-        (self.spans.range(id), self.layers.of(id))
-    }
-}
-
-/// Where only lengths count.
-struct Lengths<'a> {
-    ids: &'a Ids,
-    spans: &'a Spans,
-}
-
-impl Intervals for Lengths<'_> {
-    fn len(&self) -> usize {
-        self.ids.len()
-    }
-    fn range(&self, i: usize) -> TimeRange {
-        self.spans.range(self.ids.get(i))
-    }
-    fn layer(&self, _i: usize) -> LayerId {
-        LayerId(0)
-    }
-}
+pub type SubRow = SpanTree<Ids>;
 
 impl SubRow {
-    /// Number of spans.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.ids.len()
-    }
-
-    /// True when it has none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.ids.len() == 0
-    }
-
-    /// The `i`-th span of the row.
-    #[must_use]
-    pub fn id(&self, i: u32) -> SpanId {
-        self.ids.get(i as usize)
-    }
-
-    /// All spans, by start.
-    pub fn ids(&self) -> impl Iterator<Item = SpanId> {
-        (0..self.ids.len()).map(|i| self.ids.get(i))
+    /// Of ascending ids.
+    pub(super) fn new(trace: &Trace, layers: &Layers, ids: &[u32]) -> Self {
+        Self::over(trace, layers, Ids::new(ids))
     }
 
     /// Position of a span in the row.
     #[must_use]
     pub fn find(&self, span: SpanId) -> Option<u32> {
-        let i = self.lower_bound(|id| id < span);
-        (i < self.ids.len() && self.ids.get(i) == span).then(|| u32::try_from(i).ok())?
+        let i = u32::try_from(self.partition_point(|id| id < span)).ok()?;
+        ((i as usize) < self.len() && self.id(i) == span).then_some(i)
     }
 
     /// The last span that starts at or before `t`.
     #[must_use]
     pub fn at_or_before(&self, trace: &Trace, t: i64) -> Option<SpanId> {
-        let i = self.lower_bound(|id| trace.spans().start(id) <= t);
-        i.checked_sub(1).map(|i| self.ids.get(i))
+        let i = self.partition_point(|id| trace.spans().start(id) <= t);
+        i.checked_sub(1).map(|i| self.id(i as u32))
     }
 
     /// The first span that starts after `t`.
     #[must_use]
     pub fn after(&self, trace: &Trace, t: i64) -> Option<SpanId> {
-        let i = self.lower_bound(|id| trace.spans().start(id) <= t);
-        (i < self.ids.len()).then(|| self.ids.get(i))
-    }
-
-    /// Yields the spans in `window`, merged where whole nodes of the tree are at most `merge_ns` long. Positions in
-    /// the pieces are those of [`Self::id`].
-    pub fn walk(
-        &self,
-        trace: &Trace,
-        layers: &Layers,
-        window: TimeRange,
-        merge_ns: i64,
-        out: &mut impl FnMut(Piece),
-    ) {
-        let items = SpanList {
-            len: self.ids.len(),
-            id: |i| self.ids.get(i),
-            spans: trace.spans(),
-            layers,
-        };
-        self.tree.walk(&items, window, merge_ns, out);
-    }
-
-    /// Busy time in a window, ns.
-    #[must_use]
-    pub fn busy_in(&self, trace: &Trace, layers: &Layers, window: TimeRange) -> i64 {
-        let mut sum = 0;
-        self.walk(trace, layers, window, i64::MAX, &mut |p| sum += p.busy);
-        sum
+        let i = self.partition_point(|id| trace.spans().start(id) <= t);
+        (i < self.len()).then(|| self.id(i as u32))
     }
 
     /// Position of the first span from the `from`-th on that ends after `t`: near ones are found at once.
     pub(super) fn first_that_ends_after(&self, trace: &Trace, t: i64, from: u32) -> u32 {
-        let ends = |i: usize| trace.spans().end(self.ids.get(i));
+        let ends = |i: usize| trace.spans().end(self.id(i as u32));
         let (mut low, mut step) = (from as usize, 1);
-        while low + step <= self.ids.len() && ends(low + step - 1) <= t {
+        while low + step <= self.len() && ends(low + step - 1) <= t {
             low += step;
             step *= 2;
         }
-        let mut high = (low + step).min(self.ids.len());
+        let mut high = (low + step).min(self.len());
         while low < high {
             let mid = low + (high - low) / 2;
             if ends(mid) <= t {
@@ -179,30 +85,6 @@ impl SubRow {
             }
         }
         u32::try_from(low).unwrap_or(u32::MAX)
-    }
-
-    /// The longest of `count` spans from the `first`-th on, of equals the first one.
-    #[must_use]
-    pub fn longest(&self, trace: &Trace, first: u32, count: u32) -> SpanId {
-        let items = Lengths {
-            ids: &self.ids,
-            spans: trace.spans(),
-        };
-        let found = self.tree.longest(&items, first as usize, count as usize);
-        self.ids.get(found)
-    }
-
-    fn lower_bound(&self, before: impl Fn(SpanId) -> bool) -> usize {
-        let (mut a, mut b) = (0, self.ids.len());
-        while a < b {
-            let mid = a + (b - a) / 2;
-            if before(self.ids.get(mid)) {
-                a = mid + 1;
-            } else {
-                b = mid;
-            }
-        }
-        a
     }
 }
 
@@ -235,7 +117,7 @@ impl Leaf {
         let rows: usize = self
             .rows
             .iter()
-            .map(|r| r.ids.heap_bytes() + r.tree.heap_bytes() + size_of::<SubRow>())
+            .map(|r| r.heap_bytes() + size_of::<SubRow>())
             .sum();
         rows + self.beyond.heap_bytes()
     }
@@ -318,14 +200,7 @@ fn leaf(
         .iter()
         .map(|ids| {
             check(on)?;
-            let ids = Ids::new(ids);
-            let tree = Tree::new(&SpanList {
-                len: ids.len(),
-                id: |i| ids.get(i),
-                spans,
-                layers,
-            });
-            Ok(SubRow { ids, tree })
+            Ok(SubRow::new(trace, layers, ids))
         })
         .collect::<Result<_, Cancelled>>()?;
     let beyond = if rows.len() > 1 {

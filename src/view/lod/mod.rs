@@ -1,13 +1,32 @@
 //! Level of detail: per row of every lane a tree over its spans (leaves of 8, factor 4: hull, busy sum, count, layer
 //! with the most time), so that a row costs the same at every zoom. Built once per trace, off the UI thread.
 //!
-//! Busy sums are exact integers, and what a window cuts is walked span by span: nothing is estimated.
+//! ```text
+//! window          |---------------------------------------------------|                 what the canvas shows
+//! level 1   [-- a -------------------------------------------------------------------]  4 nodes of level 0
+//! level 0   [-- b -------------][-- c ---------][-- d -----------][-- e -------------]  4 leaves each, 32 spans
+//! leaves    [---][---][---][---][-][-][---][---][--][---][---][--][---][---][---][---]  8 spans each
+//! spans     ▪▪ ▪▪▪▪ ▪ ▪▪▪▪▪▪ ▪▪ ▪ ▪▪▪▪ ▪▪▪▪▪▪ ▪▪▪▪ ▪▪▪▪▪▪ ▪ ▪▪▪▪▪▪▪▪▪ ▪▪▪▪▪▪▪ ▪▪▪▪ ▪▪
+//! pieces          ▪ ▪ ▪▪▪▪▪▪ ▪▪ [-- c ---------][-- d -----------]▪▪▪ ▪                 what a walk yields
+//! ```
+//!
+//! A walk starts at the top. A node outside of the window is passed over. A node inside of it in which no span or gap
+//! would be wide enough to be drawn for itself (see `merges` in `tree`) is yielded whole: one [`Piece`], as c and d
+//! above. What is neither, as a, b and e, is opened, down to the single spans. So what a walk costs depends on the
+//! points of the canvas, not on the spans in its window. Busy sums are exact integers, and what a window cuts is
+//! walked span by span: nothing is estimated.
+//!
+//! A [`SpanTree`] is a list of spans with such a tree. The lists differ in how ids are kept and in what a span adds: a
+//! sub-row of a lane, and the search hits in it, count each span whole; the row of a collapsed group counts only what
+//! no earlier span covers. Waits and the busy time of GPUs have trees over their unions; counters and instants have
+//! levels of their own (`samples`).
 
 mod group;
 mod highlights;
 mod ids;
 mod leaf;
 mod samples;
+mod span_tree;
 mod tails;
 pub(in crate::view) mod tree;
 
@@ -16,9 +35,10 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 
 pub use group::GroupRow;
-pub use highlights::{HighlightRow, Highlights};
+pub use highlights::Highlights;
 pub use leaf::{Leaf, Part, SubRow};
 pub use samples::{Columns, CounterTree, Extremes, InstantRow, format_value, value_at};
+pub use span_tree::{SpanList, SpanTree};
 pub use tails::TailRow;
 pub use tree::{Intervals, Piece, Tree};
 
