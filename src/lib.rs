@@ -15,6 +15,7 @@ pub mod cli;
 pub mod export;
 pub mod import;
 pub mod model;
+pub mod output;
 #[cfg(feature = "png")]
 pub mod paint;
 pub mod samples;

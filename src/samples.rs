@@ -7,6 +7,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::output;
+
 /// A sample trace.
 #[derive(Debug)]
 pub struct Sample {
@@ -102,9 +104,7 @@ impl Sample {
                 fs::create_dir_all(parent)?;
             }
             // Another instance may read the file right now: it sees the old one or the new one, never a half.
-            let half = path.with_extension(format!("part-{}", std::process::id()));
-            fs::write(&half, bytes)?;
-            fs::rename(&half, &path)?;
+            output::write(&path, bytes)?;
         }
         Ok(folder.join(self.name))
     }

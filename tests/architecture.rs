@@ -9,23 +9,24 @@ use std::path::{Path, PathBuf};
 /// Module, and the modules of this crate that it may use. Everything else is forbidden.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("time", &[]),
+    ("output", &[]),
     ("model", &["time"]),
     ("import", &["time", "model"]),
     ("analysis", &["time", "model"]),
     ("view", &["time", "model", "analysis"]),
     ("paint", &["view"]),
     ("export", &["time", "model", "analysis", "view", "paint"]),
-    ("samples", &[]),
+    ("samples", &["output"]),
     (
         "app",
         &[
-            "time", "model", "import", "analysis", "view", "paint", "export", "samples",
+            "time", "output", "model", "import", "analysis", "view", "paint", "export", "samples",
         ],
     ),
     (
         "cli",
         &[
-            "time", "model", "import", "analysis", "view", "export", "samples",
+            "time", "output", "model", "import", "analysis", "view", "export", "samples",
         ],
     ),
     ("main", &["app", "cli"]),
@@ -44,7 +45,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("tar::", &["import"]),
     ("clap::", &["cli"]),
     ("toml::", &["analysis", "app", "samples"]),
-    ("std::fs", &["import", "export", "cli", "app", "samples"]),
+    ("std::fs", &["import", "output", "cli", "app", "samples"]),
     ("std::net", &[]),
     ("memmap", &[]),
 ];
@@ -218,6 +219,30 @@ fn crates_are_named_only_where_they_may_be() {
             if named && !allowed {
                 wrong.push(format!("{name}: {what} belongs into {places:?}"));
             }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn files_are_written_in_one_place() {
+    let writes = [
+        "fs::write(",
+        "File::create",
+        ".create(true)",
+        ".write(true)",
+        "fs::rename(",
+    ];
+    let mut wrong = Vec::new();
+    for (name, text) in sources() {
+        let code = code(&text);
+        // Tests make what they read.
+        let code = code.split("#[cfg(test)]\nmod tests {").next().unwrap();
+        if module(&name) == "output" || name.contains("tests") {
+            continue;
+        }
+        for call in writes.iter().filter(|call| code.contains(*call)) {
+            wrong.push(format!("{name}: {call} belongs into output.rs"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

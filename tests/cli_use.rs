@@ -114,6 +114,99 @@ fn a_picture_spares_what_it_is_drawn_from() {
 }
 
 #[test]
+fn a_picture_spares_what_belongs_to_its_inputs() {
+    if cfg!(not(feature = "png")) {
+        return;
+    }
+    let dir = scratch("use-png-spared");
+    let file = write(&dir, "t.json", &torch(&[kernel(0, 7, 0, "50")]));
+    let folder = dir.to_str().unwrap();
+    let rules = write(&dir, "rules.toml", "format = 1\n");
+    let wal = write(&dir, "t.json-wal", "kept");
+    // Nobody can read it, and it is a recording all the same.
+    let broken = write(&dir, "broken.json", "{\"traceEvents\": [{\"ph\": \"X\"");
+    for (inputs, output) in [
+        (&[file.as_str(), "--rules", &rules][..], &rules),
+        (&[&file], &wal),
+        (&[folder], &wal),
+        (&[folder], &broken),
+        (&[folder], &rules),
+        (&[&file, &broken], &broken),
+    ] {
+        let before = std::fs::read(output).unwrap();
+        let (code, _, err) = result(&[&["png", "-o", output], inputs].concat());
+        assert_eq!(code, 2, "{output}: {err}");
+        assert_eq!(std::fs::read(output).unwrap(), before, "{output}");
+    }
+    // A command can be run again: it replaces its own picture, in the folder too.
+    let picture = dir.join("p.png");
+    for _ in 0..2 {
+        let (code, _, err) = result(&["png", folder, "-o", picture.to_str().unwrap()]);
+        assert_eq!(code, 0, "{err}");
+    }
+}
+
+/// The system refuses to let the file grow, as it does when a disk is full.
+#[cfg(unix)]
+#[test]
+fn a_picture_that_does_not_fit_leaves_the_old_one() {
+    if cfg!(not(feature = "png")) {
+        return;
+    }
+    let dir = scratch("use-png-full");
+    let file = write(&dir, "t.json", &torch(&[kernel(0, 7, 0, "50")]));
+    std::fs::create_dir_all(dir.join("out")).unwrap();
+    let target = write(&dir, "out/p.png", "the old picture");
+    let script =
+        "trap '' XFSZ; ulimit -f 1; exec \"$0\" png \"$1\" -o \"$2\" --width 4000 --scale 2";
+    let out = std::process::Command::new("sh")
+        .args([
+            "-c",
+            script,
+            env!("CARGO_BIN_EXE_stallscope"),
+            &file,
+            &target,
+        ])
+        .output()
+        .unwrap();
+    let err = String::from_utf8_lossy(&out.stderr);
+    assert_eq!(out.status.code(), Some(1), "{err}");
+    assert_has(&err, &["The picture cannot be written", "p.png"]);
+    assert_eq!(std::fs::read(&target).unwrap(), b"the old picture");
+    let left = std::fs::read_dir(dir.join("out")).unwrap().count();
+    assert_eq!(left, 1, "nothing is left beside it");
+}
+
+#[test]
+fn more_threads_than_anybody_has_are_not_started() {
+    let dir = scratch("use-threads");
+    let file = write(&dir, "t.json", &torch(&[kernel(0, 7, 0, "50")]));
+    let (code, _, err) = result(&["info", &file, "--threads", "100000"]);
+    assert_eq!(code, 0, "{err}");
+    assert_has(&err, &["--threads 100000 is more than 256: 256 are used."]);
+    let (_, _, err) = result(&["info", &file, "--threads", "256"]);
+    assert!(!err.contains("threads"), "{err}");
+}
+
+/// Opening a pipe waits for somebody who writes into it, and nobody does.
+#[cfg(unix)]
+#[test]
+fn a_pipe_among_the_paths_is_refused_at_once() {
+    let dir = scratch("use-pipe");
+    let file = write(&dir, "t.json", &torch(&[kernel(0, 7, 0, "50")]));
+    let pipe = dir.join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let pipe = pipe.to_str().unwrap();
+    let (code, _, err) = result(&["info", &file, pipe]);
+    assert_eq!(code, 0, "{err}");
+    assert_has(&err, &["neither a file nor a folder"]);
+    let (code, _, err) = result(&["report", &file, "--rules", pipe]);
+    assert_eq!(code, 1, "{err}");
+    assert_has(&err, &["not a regular file"]);
+}
+
+#[test]
 fn control_characters_never_reach_the_terminal() {
     let dir = scratch("use-control");
     let missing = dir.join("a\u{1b}[31m\nb.json");

@@ -61,7 +61,7 @@ pub struct Open {
     /// Shift the N-th PATH (from 1) by a time: 2=+1.5ms, 1=-300us.
     #[arg(long, value_name = "N=TIME", value_parser = parse_shift, allow_hyphen_values = true)]
     pub shift: Vec<(usize, i64)>,
-    /// Threads to use; 0 = as many as there are cores.
+    /// Threads to use, 256 at most; 0 = as many as there are cores.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub threads: usize,
     /// Open even if memory may not suffice.

@@ -9,7 +9,7 @@ use super::CliError;
 use super::args::Open;
 use super::losses::{self, Losses};
 use super::table;
-use crate::import::{self, ImportReport, Loaded, OpenOptions, Progress};
+use crate::import::{self, ImportReport, Loaded, MOST_THREADS, OpenOptions, Progress};
 use crate::model::Trace;
 use crate::time::format_count;
 
@@ -40,6 +40,12 @@ pub fn open(paths: &[PathBuf], how: &Open) -> Result<Opened, CliError> {
             index + 1,
             table::were(paths.len() as u64, "path")
         )));
+    }
+    if how.threads > MOST_THREADS {
+        note(&format!(
+            "--threads {} is more than {MOST_THREADS}: {MOST_THREADS} are used.",
+            how.threads
+        ));
     }
     let options = OpenOptions {
         shifts: how.shift.clone(),

@@ -1,6 +1,5 @@
 //! `stallscope png`: the timeline as a picture, without a display.
 
-use std::fs;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -10,8 +9,8 @@ use super::args::{Lanes, Png, Scope, Theme};
 use super::table::printable;
 use super::{CliError, load};
 use crate::analysis::counted;
-use crate::export::overwritten;
 use crate::export::png::{self, PngError, PngOptions};
+use crate::output;
 use crate::view::{Lod, RowState, RowTree, Rows, instants_out_of_view};
 
 /// Runs the command. Says on stderr what was written; stdout stays empty, or is the picture (`-o -`).
@@ -24,7 +23,8 @@ pub fn run(args: &Png, out: &mut dyn Write) -> Result<u8, CliError> {
         ));
     }
     if !to_stdout {
-        spare(&args.output, args.input.paths.iter().map(AsRef::as_ref))?;
+        let named = args.input.paths.iter().chain(&args.rules);
+        spare(&args.output, named.map(AsRef::as_ref))?;
     }
     let scope = Scope {
         range: args.range.clone(),
@@ -35,7 +35,7 @@ pub fn run(args: &Png, out: &mut dyn Write) -> Result<u8, CliError> {
     let a = analyse::analyse(opened, &scope)?;
     let trace = a.analysis.trace();
     if !to_stdout {
-        // A folder that was named holds files that were not.
+        // A folder that was named may lead to files elsewhere.
         spare(
             &args.output,
             trace.sources().iter().map(|s| s.path.as_ref()),
@@ -69,7 +69,7 @@ pub fn run(args: &Png, out: &mut dyn Write) -> Result<u8, CliError> {
     if to_stdout {
         out.write_all(&picture.png)?;
     } else {
-        fs::write(&args.output, &picture.png).map_err(|error| CliError::File {
+        output::write(&args.output, &picture.png).map_err(|error| CliError::File {
             what: "The picture cannot be written",
             error,
             path: args.output.clone(),
@@ -95,14 +95,14 @@ pub fn run(args: &Png, out: &mut dyn Write) -> Result<u8, CliError> {
     Ok(0)
 }
 
-/// Refuses to write a picture over a file that is read.
+/// Refuses to write a picture over what is read.
 fn spare<'a>(output: &Path, inputs: impl IntoIterator<Item = &'a Path>) -> Result<(), CliError> {
-    let Some(input) = overwritten(output, inputs) else {
+    let Some(conflict) = output::conflict(output, &png::SIGNATURE, inputs) else {
         return Ok(());
     };
     Err(CliError::Usage(format!(
-        "The picture would overwrite the trace {}: choose another file for -o.",
-        printable(&input.display().to_string())
+        "The picture is not written: {}. Choose another file for -o.",
+        printable(&conflict.to_string())
     )))
 }
 

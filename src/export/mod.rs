@@ -5,6 +5,3 @@ pub mod png;
 #[cfg(feature = "png")]
 pub mod raster;
 pub mod report;
-mod spare;
-
-pub use spare::overwritten;

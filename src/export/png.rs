@@ -16,6 +16,8 @@ use crate::view::{
     Theme, Viewport, areas, bands_within, layout, legend, legend_height, legend_of, title,
 };
 
+/// What a PNG file begins with.
+pub const SIGNATURE: [u8; 8] = *b"\x89PNG\r\n\x1a\n";
 /// Widths that can be chosen, points.
 pub const WIDTHS: std::ops::RangeInclusive<u32> = 640..=16_384;
 /// Scales that can be chosen, pixels per point.

@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use super::container::{self, Archive, Member};
 use super::error::{ErrorKind, LoadError};
+use super::small::open_regular;
 use super::{Input, lenient, nsight};
 use crate::model::{ArgsOrigin, SourceId, SpanId, Trace};
 
@@ -203,7 +204,7 @@ impl ArgsReader {
 
 fn open(path: &Path, origin: &ArgsOrigin) -> Result<Opened, LoadError> {
     match origin {
-        ArgsOrigin::File => File::open(path)
+        ArgsOrigin::File => open_regular(path)
             .map(Opened::File)
             .map_err(|e| LoadError::io(path, &e)),
         ArgsOrigin::Archive { archive, member } => {

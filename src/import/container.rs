@@ -16,6 +16,7 @@ use super::error::{ErrorKind, LoadError};
 use super::input::Input;
 use super::progress::Progress;
 use super::report::NoticeKind;
+use super::small::open_regular;
 use super::sniff::{Content, HEAD, Head};
 use super::traps::Trap;
 use crate::model::ArgsOrigin;
@@ -179,7 +180,7 @@ impl Archive {
     }
 
     fn list_all(&self, progress: &Progress) -> Result<Listing, LoadError> {
-        let file = File::open(&self.path).map_err(|e| LoadError::io(&self.path, &e))?;
+        let file = open_regular(&self.path).map_err(|e| LoadError::io(&self.path, &e))?;
         match &self.form {
             Form::Zip => self.list_zip(file, progress),
             Form::Tar => {
@@ -259,7 +260,7 @@ impl Archive {
     /// # Errors
     /// When the file cannot be opened.
     fn reader(&self, member: &Member) -> io::Result<Box<dyn Read + Send>> {
-        let mut file = File::open(&self.path)?;
+        let mut file = open_regular(&self.path)?;
         file.seek(SeekFrom::Start(member.offset))?;
         let stored = file.take(member.stored);
         let reader: Box<dyn Read + Send> = if member.deflated {
@@ -553,7 +554,7 @@ impl Read for Shared {
                 position: 0,
                 decoder: MultiGzDecoder::new(BufReader::with_capacity(
                     BUFFER,
-                    File::open(&self.archive.path)?,
+                    open_regular(&self.archive.path)?,
                 )),
             })),
         };

@@ -2,7 +2,6 @@
 //!
 //! Nothing is memory-mapped: a mapped file that shrinks kills its reader, and a file larger than memory must open too.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -10,6 +9,7 @@ use super::damage::{Damage, SharedGaps};
 use super::error::LoadError;
 use super::gzip::Members;
 use super::progress::Progress;
+use super::small::open_regular;
 use super::stages::Spares;
 use crate::model::ArgsOrigin;
 
@@ -121,7 +121,7 @@ impl Input {
     /// When the file system refuses.
     pub fn open(path: &Path) -> Result<Self, LoadError> {
         let io = |e: &io::Error| LoadError::io(path, e);
-        let mut file = File::open(path).map_err(|e| io(&e))?;
+        let mut file = open_regular(path).map_err(|e| io(&e))?;
         let disk_bytes = file.metadata().map_err(|e| io(&e))?.len();
         let mut head = [0_u8; 2];
         let got = read_full(&mut file, &mut head).map_err(|e| io(&e))?;

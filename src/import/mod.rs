@@ -41,7 +41,7 @@ pub use args::{ArgsReader, FoundArgs, SharedArgs};
 pub use error::{ErrorKind, LoadError};
 pub use progress::{Phase, Progress};
 pub use report::{FileReport, ImportReport, Notice, NoticeKind, Place};
-pub use small::{SMALL, read_small};
+pub use small::{SMALL, open_regular, read_small};
 
 /// Times from here on, ns, can only be counted from 1970, and those of a recording in Unix time are not below it:
 /// September 2001.
@@ -68,12 +68,15 @@ pub(crate) struct Context<'a> {
     pub progress: &'a Progress,
 }
 
+/// More threads than any machine has use for, and few enough to start them all.
+pub const MOST_THREADS: usize = 256;
+
 /// How to open.
 #[derive(Debug, Clone, Default)]
 pub struct OpenOptions {
     /// Shifts by hand, ns, by index of the given path.
     pub shifts: Vec<(usize, i64)>,
-    /// Number of threads; 0 = as many as there are cores.
+    /// Number of threads, at most [`MOST_THREADS`]; 0 = as many as there are cores.
     pub threads: usize,
     /// Opens also what seems too large for the free memory.
     pub force: bool,
@@ -93,7 +96,7 @@ pub fn open(
     // Not on the shared pool: streams keep the threads until they end, and whatever else is worked out meanwhile, such
     // as figures of a trace on the screen, would wait for one.
     let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(options.threads)
+        .num_threads(options.threads.min(MOST_THREADS))
         .thread_name(|i| format!("stallscope-import-{i}"));
     match pool.build() {
         Ok(pool) => pool.install(|| open::open(paths, options, progress)),

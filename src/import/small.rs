@@ -1,4 +1,4 @@
-//! Small text files that are read whole, as rules are. Never a device or a pipe, never more than fits.
+//! Opening files, never devices and pipes; and small text files that are read whole, as rules are.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -7,20 +7,43 @@ use std::path::Path;
 /// The most bytes that [`read_small`] reads: 16 MiB.
 pub const SMALL: u64 = 16 << 20;
 
+/// Opens a regular file for reading. Never waits, as opening a pipe does for somebody who writes into it.
+///
+/// # Errors
+/// What the system says; `InvalidInput` for devices, pipes and folders.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let no_file = || io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file");
+    // Asked before opening: to open a device may do something.
+    if !fs::metadata(path)?.is_file() {
+        return Err(no_file());
+    }
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        // A pipe may have taken its place since.
+        options.custom_flags(libc::O_NONBLOCK);
+    }
+    let file = options.open(path)?;
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(no_file())
+    }
+}
+
 /// Reads a text file of at most [`SMALL`] bytes.
 ///
 /// # Errors
 /// What the system says; `InvalidInput` for devices, pipes and folders; `FileTooLarge`; `InvalidData` for text that is
 /// not UTF-8.
 pub fn read_small(path: &Path) -> io::Result<String> {
-    // Asked before opening: opening a pipe waits for somebody who writes into it.
-    if !fs::metadata(path)?.is_file() {
-        let text = "it is not a regular file";
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
-    }
     let mut bytes = Vec::new();
     // The size that the system states may be wrong, as it is for files in /proc.
-    File::open(path)?.take(SMALL + 1).read_to_end(&mut bytes)?;
+    open_regular(path)?
+        .take(SMALL + 1)
+        .read_to_end(&mut bytes)?;
     if bytes.len() as u64 > SMALL {
         let text = format!("it is larger than {} MiB", SMALL >> 20);
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));

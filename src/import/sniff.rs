@@ -3,7 +3,6 @@
 //! Order: gzip (many members) → tar → binary signatures → JSON → lines of JSON → text. Knows no importer: it says
 //! what the content is, and [`super::traps`] says what to do about files that are no trace.
 
-use std::fs::File;
 use std::hash::Hasher;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
@@ -12,6 +11,7 @@ use super::damage::{Damage, SharedGaps};
 use super::gzip::Members;
 use super::piece::{self, Piece};
 use super::progress::Progress;
+use super::small::open_regular;
 use super::traps::Trap;
 use lines::Lines;
 
@@ -79,7 +79,7 @@ impl Head {
     /// # Errors
     /// When the file system refuses.
     pub fn of_file(path: &Path, progress: &Progress) -> io::Result<Self> {
-        Self::of_reader(File::open(path)?, progress)
+        Self::of_reader(open_regular(path)?, progress)
     }
 
     /// Reads the head of a stream, which may be compressed.

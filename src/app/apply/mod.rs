@@ -52,7 +52,7 @@ impl AppState {
             }
             Action::CloseDialog => self.dialog = None,
             Action::SaveText(name, text) => {
-                self.pick(ctx, Ask::Save(name, Box::new(|_| Ok(text.into_bytes()))));
+                self.pick(ctx, picture::ask_for_text(self, name, text));
             }
             Action::SavePng(file, replace) => picture::save(self, ctx, file, replace),
             other => self.apply_to_view(ctx, other),
@@ -244,7 +244,7 @@ impl AppState {
                 if let Some((name, text)) =
                     panels::selection_file(self, command == Command::ExportJson)
                 {
-                    self.pick(ctx, Ask::Save(name, Box::new(|_| Ok(text.into_bytes()))));
+                    self.pick(ctx, picture::ask_for_text(self, name, text));
                 }
             }
             Command::ShowSelection => self.open_tab(ctx, Tab::Selection),

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 use rfd::{AsyncFileDialog, FileHandle};
 
+use crate::output;
+
 /// Nobody closes a dialog faster: there was none.
 const TOO_FAST: Duration = Duration::from_millis(300);
 
@@ -121,7 +123,7 @@ impl Ask {
 }
 
 fn write(path: &Path, make: Make) -> Picked {
-    let written = make(path).and_then(|b| std::fs::write(path, b).map_err(|e| e.to_string()));
+    let written = make(path).and_then(|b| output::write(path, &b).map_err(|e| e.to_string()));
     match written {
         Ok(()) => Picked::Written(path.to_owned()),
         Err(why) => Picked::Failed(format!("{} could not be written.", path.display()), why),

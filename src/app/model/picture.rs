@@ -1,6 +1,6 @@
 //! Pictures of the timeline: preview and file are made on threads, by the exporter that the command line uses.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use egui::{Color32, ColorImage, Context};
@@ -10,9 +10,9 @@ use crate::app::model::document::Document;
 use crate::app::model::picker::{Ask, Make};
 use crate::app::model::settings::ExportChoice;
 use crate::app::model::state::AppState;
-use crate::export::overwritten;
-use crate::export::png::{Lanes, PictureSize, PngOptions, render_png, suggested_name};
+use crate::export::png::{Lanes, PictureSize, PngOptions, SIGNATURE, render_png, suggested_name};
 use crate::model::Trace;
+use crate::output;
 use crate::time::TimeRange;
 use crate::view::Rows;
 
@@ -178,16 +178,9 @@ pub fn save(state: &mut AppState, ctx: &Context, file: Option<PathBuf>, replace:
     let source = Source::of(doc);
     let options = options(doc, &dialog.choice, dialog.span, dialog.lanes);
     let name = suggested_name(&first_name(doc), range(doc, dialog.span));
-    // A folder that was opened holds files that were read.
-    let files = doc.trace.sources().iter().map(|s| s.path.clone());
-    let inputs: Vec<PathBuf> = doc.paths.iter().cloned().chain(files).collect();
+    let inputs = inputs(doc);
     let make: Make = Box::new(move |path| {
-        if let Some(input) = overwritten(path, inputs.iter().map(PathBuf::as_path)) {
-            let input = input.display();
-            return Err(format!(
-                "{input} is a file of the open trace: choose another name."
-            ));
-        }
+        spare(path, &SIGNATURE, &inputs)?;
         let picture = render_png(&source.trace, &source.analysis, &source.rows, &options);
         picture.map(|p| p.png).map_err(|e| e.to_string())
     });
@@ -196,6 +189,43 @@ pub fn save(state: &mut AppState, ctx: &Context, file: Option<PathBuf>, replace:
         None => Ask::Save(name, make),
     };
     state.write(ctx, ask);
+}
+
+/// Asks where a text is to be written.
+#[must_use]
+pub fn ask_for_text(state: &AppState, name: String, text: String) -> Ask {
+    let inputs = state.doc.as_ref().map_or_else(Vec::new, inputs);
+    let make: Make = Box::new(move |path| {
+        // Its heading tells an older table of the same kind; the first line of JSON is too short to tell anything.
+        let heading = text.lines().next().filter(|line| line.len() > 16);
+        spare(path, heading.unwrap_or("").as_bytes(), &inputs)?;
+        Ok(text.into_bytes())
+    });
+    Ask::Save(name, make)
+}
+
+/// What the window has read: paths that were opened, the files found there, the user's own rules.
+#[must_use]
+fn inputs(doc: &Document) -> Vec<PathBuf> {
+    let files = doc.trace.sources().iter().map(|s| s.path.clone());
+    let rules = crate::app::model::settings::rules_file();
+    doc.paths
+        .iter()
+        .cloned()
+        .chain(files)
+        .chain(rules)
+        .collect()
+}
+
+/// Refuses to write over what was read; `begins` as in [`output::conflict`].
+///
+/// # Errors
+/// A sentence for the user.
+fn spare(path: &Path, begins: &[u8], inputs: &[PathBuf]) -> Result<(), String> {
+    match output::conflict(path, begins, inputs.iter().map(PathBuf::as_path)) {
+        None => Ok(()),
+        Some(conflict) => Err(format!("Not written: {conflict}. Choose another name.")),
+    }
 }
 
 /// The command line that draws what the window shows.

@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::import::open_regular;
+use crate::output;
+
 /// Version of the file.
 const VERSION: u32 = 1;
 /// Traces whose views are kept.
@@ -265,9 +268,7 @@ fn write(file: &Path, text: &[u8]) -> io::Result<()> {
     if let Some(dir) = file.parent() {
         fs::create_dir_all(dir)?;
     }
-    let temporary = file.with_extension(format!("json.{}", std::process::id()));
-    fs::write(&temporary, text)?;
-    fs::rename(&temporary, file)
+    output::write(file, text)
 }
 
 /// `$STALLSCOPE_CONFIG_DIR`, or the platform's folder for configuration plus `stallscope`.
@@ -289,11 +290,17 @@ fn config_dir() -> Option<PathBuf> {
     Some(base.join("stallscope"))
 }
 
+/// Where the user's own layer rules are, if there are any.
+#[must_use]
+pub fn rules_file() -> Option<PathBuf> {
+    Some(config_dir()?.join("rules.toml"))
+}
+
 /// The user's own layer rules: `rules.toml` beside the settings, read before the built-in ones. `None` where there is
 /// no such file.
 #[must_use]
 pub fn user_rules() -> Option<(PathBuf, io::Result<String>)> {
-    let file = config_dir()?.join("rules.toml");
+    let file = rules_file()?;
     match crate::import::read_small(&file) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => None,
         text => Some((file, text)),
@@ -325,7 +332,7 @@ pub fn content_key(paths: &[PathBuf]) -> String {
         } else {
             size += meta.len();
             let mut head = Vec::new();
-            if let Ok(file) = fs::File::open(path) {
+            if let Ok(file) = open_regular(path) {
                 // What cannot be read does not enter the key.
                 let _ = file.take(KEY_BYTES).read_to_end(&mut head);
             }
@@ -394,6 +401,17 @@ mod tests {
         );
         assert_eq!(read.trace("k").and_then(|t| t.view), Some((1, i64::MAX)));
         assert!(!read.wants_hint("zoom"));
+    }
+
+    /// Opening a pipe waits for somebody who writes into it: the window would load for ever.
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_among_the_paths_keeps_nobody_waiting() {
+        let dir = temp("pipe");
+        let pipe = dir.join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.expect("mkfifo").success());
+        assert!(content_key(&[pipe]).starts_with("0-"));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::app::dialogs::Dialog;
 use crate::app::model::document::Document;
 use crate::app::model::state::AppState;
 use crate::app::panels;
+use crate::output;
 
 /// Writes the state where the environment asks for it.
 pub struct Dump {
@@ -36,11 +37,7 @@ impl Dump {
             return;
         }
         // Readers see the old file or the new one, never a half.
-        let half = file.with_extension("part");
-        if std::fs::write(&half, &text)
-            .and_then(|()| std::fs::rename(&half, file))
-            .is_ok()
-        {
+        if output::write(file, text.as_bytes()).is_ok() {
             self.last = text;
         }
     }

@@ -3,7 +3,6 @@
 //! Knows nothing of what the tables mean.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, InterruptHandle, OpenFlags};
 
-use crate::import::{ErrorKind, LoadError};
+use crate::import::{ErrorKind, LoadError, open_regular};
 
 /// How a database had to be opened, where that is worth a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -280,7 +279,7 @@ pub(super) fn message(error: &rusqlite::Error) -> String {
 
 fn read_head(path: &Path) -> Result<(u64, Vec<u8>), LoadError> {
     let io = |e: std::io::Error| LoadError::io(path, &e);
-    let file = File::open(path).map_err(io)?;
+    let file = open_regular(path).map_err(io)?;
     let bytes = file.metadata().map_err(io)?.len();
     let mut head = Vec::new();
     file.take(100).read_to_end(&mut head).map_err(io)?;
