@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use super::CliError;
 use super::args::Scope;
-use super::load::{self, Opened};
+use super::load::Opened;
 use super::losses::Losses;
+use super::messages::warn;
 use crate::analysis::{Analysis, Found, GoOn, Options, Rules};
 use crate::import::{ImportReport, SharedArgs, read_small};
 use crate::model::{SpanId, Trace};
@@ -89,8 +90,8 @@ fn rules(path: Option<&Path>) -> Result<(Rules, usize), CliError> {
         Ok(text) => text,
         // A text that cannot be understood is a mistake in it, as others are.
         Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-            load::warn(&format!("{}: {error}", path.display()));
-            load::warn("Only the built-in rules are used.");
+            warn(&format!("{}: {error}", path.display()));
+            warn("Only the built-in rules are used.");
             return Ok((Rules::builtin(), 1));
         }
         Err(error) => {
@@ -103,10 +104,10 @@ fn rules(path: Option<&Path>) -> Result<(Rules, usize), CliError> {
     };
     let (rules, problems) = Rules::parse(&text, &path.display().to_string());
     for problem in &problems {
-        load::warn(&problem.to_string());
+        warn(&problem.to_string());
     }
     if !problems.is_empty() {
-        load::warn(
+        warn(
             "What is wrong in the rule file is left out; the rest of it and the built-in rules are used.",
         );
     }

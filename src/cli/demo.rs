@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use clap::Parser;
 
 use super::args::{Cli, Command, Demo};
+use super::messages::note;
 use super::table::Table;
-use super::{CliError, load, report};
+use super::{CliError, report};
 use crate::samples::{SAMPLES, Sample};
 
 /// The chosen sample as a file or folder.
@@ -45,7 +46,7 @@ pub fn run(args: &Demo, out: &mut dyn Write) -> Result<u8, CliError> {
         return Ok(0);
     }
     let path = path(args)?;
-    load::note(&format!(
+    note(&format!(
         "No display: this is the report of {}.",
         path.display()
     ));

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::CliError;
 use super::args::Open;
 use super::losses::{self, Losses};
+use super::messages::note;
 use super::table;
 use crate::import::{self, ImportReport, Loaded, MOST_THREADS, OpenOptions, Progress};
 use crate::model::Trace;
@@ -115,18 +116,4 @@ fn show(progress: &Progress, over: &AtomicBool) {
         let _ = write!(err, "\r\x1b[K");
         let _ = err.flush();
     }
-}
-
-/// Writes a remark to stderr.
-pub fn note(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{}", table::printable(text));
-}
-
-/// Writes a warning to stderr.
-pub fn warn(text: &str) {
-    let _ = writeln!(
-        std::io::stderr().lock(),
-        "Warning: {}",
-        table::printable(text)
-    );
 }

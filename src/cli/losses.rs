@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::load::warn;
+use super::messages::warn;
 use super::notices;
 use crate::import::{ImportReport, Notice, NoticeKind};
 use crate::model::Trace;

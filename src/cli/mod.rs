@@ -18,6 +18,7 @@ mod demo;
 mod info;
 mod load;
 mod losses;
+mod messages;
 mod notices;
 #[cfg(feature = "png")]
 mod png;

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::analyse::Analysed;
 use super::table::printable;
 use crate::import::{Notice, NoticeKind};
 use crate::model::Trace;
@@ -69,39 +68,4 @@ pub fn to_json(trace: &Trace, notice: &Notice) -> Value {
         "places": notice.places.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "file": file(trace, notice),
     })
-}
-
-/// What the analysis has to say about the record itself, in the same form.
-pub fn of_analysis(a: &Analysed) -> Vec<Value> {
-    let mut out = Vec::new();
-    let mut add = |code: &str, kind: &str, count: u64, text: &str| {
-        if count > 0 {
-            out.push(json!({"kind": kind, "code": code, "text": text, "count": count, "places": [], "file": null}));
-        }
-    };
-    let launch = a.analysis.launch_figures(a.window);
-    add(
-        "UNLINKED",
-        "not recorded",
-        launch.ops_without_launch,
-        "GPU operations have no launch call.",
-    );
-    add(
-        "CLOCK",
-        "info",
-        launch.op_before_launch,
-        "GPU operations start before their launch.",
-    );
-    let partial: usize = a
-        .ranks()
-        .iter()
-        .map(|&r| a.analysis.step_rows(r, a.window).1)
-        .sum();
-    add(
-        "PARTIAL",
-        "info",
-        partial as u64,
-        "Steps are only partly in the window.",
-    );
-    out
 }

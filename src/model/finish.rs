@@ -8,20 +8,13 @@ use super::links::Links;
 use super::order::{by_lane, sort_lane};
 use super::rows::{LaneRows, assign_rows};
 use super::spans::Spans;
+use super::stop::{Stop, go_on};
 use super::tables::Category;
 use super::trace::Trace;
 use crate::time::TimeRange;
 
 /// Spans that one task of a parallel pass takes.
 const PART: usize = 1 << 16;
-
-/// Asks whether somebody wants to stop.
-pub(super) type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
-
-/// None once somebody wants to stop.
-pub(super) fn go_on(stop: Stop<'_>) -> Option<()> {
-    (!stop()).then_some(())
-}
 
 impl TraceBuilder {
     /// Puts all sources on one clock, sorts, assigns sub-rows, resolves links. Returns the immutable trace.

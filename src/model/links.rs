@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::finish::{Stop, go_on};
 use super::flows::{Flow, resolve_flows};
 use super::ids::{RawSpan, SpanId};
+use super::stop::{Stop, go_on};
 use super::tables::{CopyInfo, SyncScope};
 use super::trace::{Link, Trace};
 

@@ -11,6 +11,7 @@ mod names;
 mod order;
 mod rows;
 mod spans;
+mod stop;
 mod tables;
 mod trace;
 

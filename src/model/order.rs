@@ -7,7 +7,7 @@
 
 use std::cmp::Ordering;
 
-use super::finish::Stop;
+use super::stop::Stop;
 use super::tables::Lane;
 
 /// Spans per piece: sorted in a few milliseconds.

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::analyse::{self, Analysed};
 use super::args::Report;
@@ -48,7 +48,7 @@ fn json(a: &Analysed, args: &Report) -> Value {
         window: Some(a.window),
         grid: args.windows,
         light: args.brief,
-        notices: imported.chain(notices::of_analysis(a)).collect(),
+        notices: imported.chain(of_analysis(a)).collect(),
         ..ReportOptions::default()
     };
     let mut value = report(&a.analysis, &options);
@@ -118,4 +118,39 @@ fn of_rank(a: &Analysed, rank: usize) -> String {
 /// A time in milliseconds, or a dash.
 fn ms_or_dash(ns: Option<i64>) -> String {
     ns.map_or_else(|| "-".to_owned(), super::table::ms)
+}
+
+/// What the analysis has to say about the record itself, in the same form.
+fn of_analysis(a: &Analysed) -> Vec<Value> {
+    let mut out = Vec::new();
+    let mut add = |code: &str, kind: &str, count: u64, text: &str| {
+        if count > 0 {
+            out.push(json!({"kind": kind, "code": code, "text": text, "count": count, "places": [], "file": null}));
+        }
+    };
+    let launch = a.analysis.launch_figures(a.window);
+    add(
+        "UNLINKED",
+        "not recorded",
+        launch.ops_without_launch,
+        "GPU operations have no launch call.",
+    );
+    add(
+        "CLOCK",
+        "info",
+        launch.op_before_launch,
+        "GPU operations start before their launch.",
+    );
+    let partial: usize = a
+        .ranks()
+        .iter()
+        .map(|&r| a.analysis.step_rows(r, a.window).1)
+        .sum();
+    add(
+        "PARTIAL",
+        "info",
+        partial as u64,
+        "Steps are only partly in the window.",
+    );
+    out
 }

@@ -1,7 +1,7 @@
 //! The overlap band: GPU busy above, batch wait below, and across both where the wait is exposed.
 
 use super::ctx::{Ctx, percent, short_time, text, text_right};
-use super::lanes::target;
+use super::place::target;
 use super::runs::{Run, Runs};
 use super::waits;
 use crate::analysis::{Gpu, LayerClass, Rank};

@@ -1,7 +1,7 @@
 //! Counters: the area up to the value that holds, and over it the range between least and greatest per pixel.
 
 use super::ctx::Ctx;
-use super::lanes::{Layers, Place, target};
+use super::place::{Layers, Place, target};
 use crate::model::Counter;
 use crate::view::draw::{Item, Target};
 use crate::view::geom::Rect;

@@ -1,7 +1,8 @@
 //! Lane names and what stands beside them: busy share or number of spans in the window.
 
 use super::ctx::{Ctx, percent, text, text_right};
-use super::lanes::{Strip, target};
+use super::lanes::Strip;
+use super::place::target;
 use crate::analysis::counted;
 use crate::time::{TimeRange, format_count};
 use crate::view::draw::{Font, Item, LaneNote, SectionKind, Target};

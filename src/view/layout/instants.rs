@@ -1,7 +1,7 @@
 //! Instants: a tick each, with a head; where they are dense, a strip with their number.
 
 use super::ctx::{Ctx, text};
-use super::lanes::{Layers, Place, target};
+use super::place::{Layers, Place, target};
 use crate::time::format_count;
 use crate::view::draw::{Font, Item, Target};
 use crate::view::geom::Rect;

@@ -1,11 +1,12 @@
 //! Lanes: backgrounds, spans and runs (L1–L8), what must never vanish (L6), labels.
 
 use super::ctx::Ctx;
+use super::place::{Layers, Place};
 use super::runs::{MIN_PRIORITY_WIDTH, OWN_WIDTH, Run, Runs};
 use super::{counters, instants, labels, style, tails, waits};
 use crate::analysis::LayerClass;
 use crate::model::{LaneKind, SpanId};
-use crate::view::draw::{Item, Mark, MarkKind, SectionKind, Target};
+use crate::view::draw::{Item, Mark, MarkKind, SectionKind};
 use crate::view::geom::Rect;
 use crate::view::rows::{Busy, NodeKind, Row, RowKind};
 use crate::view::theme::Swatch;
@@ -25,38 +26,6 @@ pub(super) struct Strip<'a> {
     /// Picture y of rows at y 0.
     pub dy: f32,
     pub pinned: bool,
-}
-
-/// A row on the screen.
-#[derive(Clone, Copy)]
-pub(super) struct Place {
-    pub row: u32,
-    pub pinned: bool,
-    /// The bars' rectangle, canvas wide.
-    pub bar: Rect,
-    /// GPU lane: fades while links show.
-    pub gpu: bool,
-    /// About the recording itself: holds everything else.
-    pub recorder: bool,
-    /// Lane of a training loop: its waits are told apart.
-    pub loops: bool,
-}
-
-/// What the stages of one strip collect, in painting order.
-#[derive(Default)]
-pub(super) struct Layers {
-    pub back: Vec<Item>,
-    pub tails: Vec<Item>,
-    pub spans: Vec<Item>,
-    pub priority: Vec<Item>,
-    /// Lines along the lower edge of spans, top to bottom: where they lead on over spans.
-    pub strips: Vec<Rect>,
-    /// Ends of tails.
-    pub caps: Vec<Item>,
-    /// Texts that are in `texts` already.
-    pub written: Vec<labels::Written>,
-    pub labels: Vec<labels::Candidate>,
-    pub texts: Vec<Item>,
 }
 
 pub(super) fn strip(ctx: &mut Ctx<'_>, strip: &Strip<'_>) {
@@ -512,11 +481,3 @@ fn draw_chosen(ctx: &Ctx<'_>, mark: &Mark, out: &mut Layers) {
 
 /// From this height a label fits into a span, points: the strip of a collapsed group is lower.
 const LABEL_HEIGHT: f32 = 10.0;
-
-/// Remembers where something can be hit.
-pub(super) fn target(ctx: &mut Ctx<'_>, rect: Rect, clip: Rect, target: Target) {
-    let rect = rect.clip(clip);
-    if !rect.is_empty() {
-        ctx.list.targets.push((rect, target));
-    }
-}

@@ -21,6 +21,7 @@ mod legend;
 mod links;
 mod overlay;
 mod overview;
+mod place;
 mod ruler;
 mod runs;
 mod style;

@@ -1,7 +1,7 @@
 //! Time ruler and step strip.
 
 use super::ctx::{Ctx, short_time, text, text_right};
-use super::lanes::target;
+use super::place::target;
 use crate::time::format_ns;
 use crate::view::draw::{Font, Item, SectionKind, Target};
 use crate::view::geom::{Point, Rect};

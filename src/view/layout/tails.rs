@@ -1,7 +1,7 @@
 //! The second claim (rule D3): when the GPU work that a CPU span launched really ended.
 
 use super::ctx::{Ctx, short_time, text};
-use super::lanes::{Layers, Place, target};
+use super::place::{Layers, Place, target};
 use crate::time::TimeRange;
 use crate::view::draw::{Font, Item, Target};
 use crate::view::geom::{Point, Rect};

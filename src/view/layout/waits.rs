@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::ctx::{Ctx, short_time, text};
 use super::labels::{Written, text_rect, visible};
-use super::lanes::{Layers, Place, target};
+use super::place::{Layers, Place, target};
 use super::runs::{Run, Runs};
 use super::style::style;
 use crate::analysis::{LayerClass, Union};

@@ -1,6 +1,7 @@
 //! The rows of the timeline: a fixed tree of groups and lanes, what the user did to it (collapse, pin, hide, filter),
 //! and the rows with their heights that result. Knows no time window and no colour.
 
+mod build;
 mod extras;
 mod flatten;
 mod order;

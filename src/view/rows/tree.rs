@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::analysis::{Analysis, Cancelled, OnProgress, Union};
-use crate::model::{DeviceId, LaneId, ProcessId, Trace};
+use crate::analysis::Union;
+use crate::model::{DeviceId, LaneId, ProcessId};
 use crate::view::lod::{GroupRow, Lod, Part, Tree};
 
 /// A node: its place in [`RowTree::nodes`].
@@ -78,7 +78,7 @@ pub struct RowTree {
     /// Node of each leaf.
     of_leaf: Vec<NodeId>,
     /// Per node: what shows while it is collapsed. Empty until all nodes are there.
-    summaries: Vec<Arc<Summary>>,
+    pub(super) summaries: Vec<Arc<Summary>>,
     lod: Arc<Lod>,
 }
 
@@ -110,30 +110,6 @@ pub enum Busy {
 }
 
 impl RowTree {
-    /// Orders lanes into groups.
-    #[must_use]
-    pub fn new(trace: &Trace, analysis: &Analysis, lod: Arc<Lod>) -> Self {
-        match Self::new_while(trace, analysis, lod, &|_| true) {
-            Ok(this) => this,
-            Err(Cancelled) => unreachable!("nobody cancels"),
-        }
-    }
-
-    /// The same, as long as `on` says so. It is asked often, from several threads.
-    ///
-    /// # Errors
-    /// When `on` returned `false`.
-    pub fn new_while(
-        trace: &Trace,
-        analysis: &Analysis,
-        lod: Arc<Lod>,
-        on: OnProgress<'_>,
-    ) -> Result<Self, Cancelled> {
-        let mut this = super::order::build(trace, analysis, lod);
-        this.summaries = super::summary::all(trace, analysis, &this, on)?;
-        Ok(this)
-    }
-
     /// What a group shows while it is collapsed.
     #[must_use]
     pub fn summary(&self, node: NodeId) -> &Summary {
