@@ -119,13 +119,14 @@ impl TraceBuilder {
             Clock::Unix { zero } => Some(i128::from(zero) + i128::from(t) + i128::from(s.shift_ns)),
             Clock::Unknown => None,
         };
-        let origin = self
-            .trace
-            .sources
-            .iter()
-            .zip(starts)
-            .filter_map(|(s, starts)| unix(s, (*starts)?.first()))
-            .min();
+        let first = |joins: bool| {
+            let sources = self.trace.sources.iter().zip(starts);
+            let sources = sources.filter(|(s, _)| s.tracer.joins_runs == joins);
+            sources
+                .filter_map(|(s, starts)| unix(s, (*starts)?.first()))
+                .min()
+        };
+        let origin = first(false).or_else(|| first(true));
         self.trace.unix_origin = origin.and_then(|o| i64::try_from(o).ok());
         let mut far = 0;
         for (i, source) in self.trace.sources.iter_mut().enumerate() {

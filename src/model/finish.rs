@@ -1,5 +1,7 @@
 //! Freezing a [`TraceBuilder`]: the stored order, one clock for all sources, links by span id, sub-rows.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::builder::TraceBuilder;
@@ -9,7 +11,7 @@ use super::order::{by_lane, sort_lane};
 use super::rows::{LaneRows, assign_rows};
 use super::spans::Spans;
 use super::stop::{Stop, go_on};
-use super::tables::Category;
+use super::tables::Lane;
 use super::trace::Trace;
 use crate::time::TimeRange;
 
@@ -41,7 +43,7 @@ impl TraceBuilder {
         let (rows, links) = rayon::join(
             || sub_rows(trace, stop),
             || {
-                let extent = counted_extent(&trace.spans, &trace.categories);
+                let extent = counted_extent(trace);
                 Some((extent, pairs.resolve(trace, &place, stop)?))
             },
         );
@@ -200,19 +202,35 @@ fn inverse(order: &[u32]) -> Vec<u32> {
     place
 }
 
-/// The range of the spans that count, else of all; and how many count.
-fn counted_extent(spans: &Spans, categories: &[Category]) -> (Option<TimeRange>, u64) {
-    let counts: Vec<bool> = categories.iter().map(|c| c.counts).collect();
-    let (extent, counted) = extent(spans, |cat| counts[cat]);
-    (extent.or_else(|| self::extent(spans, |_| true).0), counted)
+/// The range of the spans that count, else of all; and how many count. Where there are runs, spans of sources that join
+/// them do not widen it.
+fn counted_extent(trace: &Trace) -> (Option<TimeRange>, u64) {
+    let (spans, all) = (&trace.spans, 0..trace.spans.len());
+    let counts: Vec<bool> = trace.categories.iter().map(|c| c.counts).collect();
+    let (whole, counted) = extent(spans, all.clone(), |cat| counts[cat]);
+    let joins = |lane: &Lane| trace.sources[lane.source.index()].tracer.joins_runs;
+    let runs = trace.lanes.iter().any(joins).then(|| {
+        let own = trace.lanes.iter().filter(|l| !joins(l));
+        let ranges = own.filter_map(|l| {
+            let own = l.spans.start as usize..l.spans.end as usize;
+            extent(spans, own, |cat| counts[cat]).0
+        });
+        ranges.reduce(|a, b| TimeRange::new(a.start.min(b.start), a.end.max(b.end)))
+    });
+    let found = runs.flatten().or(whole);
+    (found.or_else(|| extent(spans, all, |_| true).0), counted)
 }
 
-/// The range of the spans whose category is wanted, and their number.
-fn extent(spans: &Spans, wanted: impl Fn(usize) -> bool + Sync) -> (Option<TimeRange>, u64) {
+/// The range of those of some spans whose category is wanted, and their number.
+fn extent(
+    spans: &Spans,
+    among: Range<usize>,
+    wanted: impl Fn(usize) -> bool + Sync,
+) -> (Option<TimeRange>, u64) {
     let parts = (
-        spans.start.par_chunks(PART),
-        spans.dur.par_chunks(PART),
-        spans.cat.par_chunks(PART),
+        spans.start[among.clone()].par_chunks(PART),
+        spans.dur[among.clone()].par_chunks(PART),
+        spans.cat[among].par_chunks(PART),
     );
     let (first, last, n) = parts
         .into_par_iter()
@@ -264,7 +282,7 @@ mod tests {
     use crate::model::builder::TIME_LIMIT;
     use crate::model::clocks::LATEST;
     use crate::model::tables::MADE;
-    use crate::model::{ArgsRef, Clock, Counter, Lane, LaneKind, Source, SpanId, SpanRow};
+    use crate::model::{ArgsRef, Clock, Counter, LaneKind, Source, SpanId, SpanRow, TracerFacts};
 
     fn source(clock: Clock) -> Source {
         Source {
@@ -322,6 +340,42 @@ mod tests {
         let t = b.finish();
         assert_eq!(t.spans().starts(), [0, 1_000_000]);
         assert_eq!(t.unix_origin(), Some(1_000_500));
+    }
+
+    #[test]
+    fn what_joins_a_run_says_neither_where_it_begins_nor_where_it_ends() {
+        static BESIDE: TracerFacts = TracerFacts {
+            joins_runs: true,
+            ..MADE
+        };
+        let made = |beside_alone: bool| {
+            let mut b = TraceBuilder::new();
+            let zero = Clock::Unix { zero: 1_000_000 };
+            let s = b.add_source(Source {
+                tracer: &BESIDE,
+                ..source(zero)
+            });
+            let lane = b.add_lane(Lane::new(s, LaneKind::Cpu, "beside"));
+            span(&mut b, lane, "early", 400, 9_000);
+            if !beside_alone {
+                let s = b.add_source(source(zero));
+                let lane = b.add_lane(Lane::new(s, LaneKind::Cpu, "run"));
+                span(&mut b, lane, "x", 500, 600);
+            }
+            b.finish()
+        };
+        let t = made(false);
+        assert_eq!(t.spans().starts(), [-100, 0]);
+        assert_eq!(
+            (t.unix_origin(), t.extent()),
+            (Some(1_000_500), TimeRange::new(0, 100))
+        );
+        assert_eq!(t.counted_spans(), 2);
+        let t = made(true);
+        assert_eq!(
+            (t.unix_origin(), t.extent()),
+            (Some(1_000_400), TimeRange::new(0, 8_600))
+        );
     }
 
     #[test]

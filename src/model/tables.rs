@@ -24,6 +24,9 @@ pub struct TracerFacts {
     pub may_train: bool,
     /// All of its files in one folder are of one run, a file for each process; else each file stands for itself.
     pub folder_is_run: bool,
+    /// Its files are no record of a run: they join the one that they overlap, and say neither where the trace begins nor
+    /// where it ends, unless nothing else is opened.
+    pub joins_runs: bool,
 }
 
 /// The tracer of traces that tests of this module make.
@@ -35,6 +38,7 @@ pub(super) const MADE: TracerFacts = TracerFacts {
     sees_workers: true,
     may_train: true,
     folder_is_run: false,
+    joins_runs: false,
 };
 
 /// How a source's clock relates to the trace's time axis.

@@ -58,6 +58,7 @@ pub(super) const TORCH: TracerFacts = TracerFacts {
     sees_workers: false,
     may_train: true,
     folder_is_run: false,
+    joins_runs: false,
 };
 
 /// Chrome traces of any other program: the same rules apply, but their processes may be of anything.

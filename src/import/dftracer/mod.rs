@@ -34,6 +34,7 @@ pub(super) const TRACER: TracerFacts = TracerFacts {
     sees_workers: true,
     may_train: true,
     folder_is_run: true,
+    joins_runs: false,
 };
 
 /// Reads all files of a run.

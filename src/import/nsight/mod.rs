@@ -54,6 +54,7 @@ pub(super) const TRACER: TracerFacts = TracerFacts {
     sees_workers: true,
     may_train: true,
     folder_is_run: false,
+    joins_runs: false,
 };
 
 /// Bytes of a row of the tables that become spans, at least, with its share of names and indices. Only an estimate
