@@ -12,6 +12,8 @@ use crate::model::Role;
 const BUILTIN: &str = include_str!("rules.toml");
 /// The only version of rule files.
 const FORMAT: i64 = 1;
+/// In place of a layer: the one that is named as the category.
+const OF_CATEGORY: &str = "$cat";
 /// A compiled expression may take this many bytes; a longer one is refused, not run.
 const REGEX_LIMIT: usize = 1 << 22;
 
@@ -126,6 +128,8 @@ struct RoleSpec {
     role: String,
 }
 
+/// The categories that a rule is for, and the layer that it gives them.
+type Target = (Option<Regex>, LayerId);
 /// A problem inside one rule: the key that it is about, and the message.
 type KeyProblem = (&'static str, String);
 
@@ -225,26 +229,45 @@ impl Rules {
         let args = args
             .map(|(k, v)| Ok((k.clone(), whole(v, "args", false, tested)?)))
             .collect::<Result<_, KeyProblem>>()?;
+        let cat = spec.cat.map(|c| whole(&c, "cat", true, tested));
+        let cat = cat.transpose()?;
+        let targets = match spec.layer.as_str() {
+            OF_CATEGORY => self.by_category(cat.as_ref())?,
+            name => vec![(cat, self.layer(name)?)],
+        };
         let rule = Rule {
             sources: spec.source,
             gpu,
             role,
-            cat: spec
-                .cat
-                .map(|c| whole(&c, "cat", true, tested))
-                .transpose()?,
+            cat: None,
             name: spec
                 .name
                 .map(|n| whole(&n, "name", true, tested))
                 .transpose()?,
             norm: spec.norm,
             args,
-            layer: self.layer(&spec.layer)?,
+            layer: LayerId::OTHER,
             set: spec.set.into_iter().collect(),
             id: spec.id,
         };
-        self.rules.push(rule);
+        let rules = targets.into_iter().map(|(cat, layer)| Rule {
+            cat,
+            layer,
+            ..rule.clone()
+        });
+        self.rules.extend(rules);
         Ok(())
+    }
+
+    /// For each layer so far the category of the same name, where `wanted` lets it be.
+    fn by_category(&self, wanted: Option<&Regex>) -> Result<Vec<Target>, KeyProblem> {
+        let layers = (0..).map(LayerId).zip(&self.layers);
+        let layers = layers.filter(|(_, l)| wanted.is_none_or(|w| w.is_match(&l.name)));
+        let target = |(id, layer): (LayerId, &LayerInfo)| {
+            let name = whole(&regex::escape(&layer.name), "layer", true, true)?;
+            Ok((Some(name), id))
+        };
+        layers.map(target).collect()
     }
 
     fn role(
@@ -498,81 +521,4 @@ fn key_at(text: &str, span: std::ops::Range<usize>, key: &str) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn nothing(_key: &str) -> Option<String> {
-        None
-    }
-
-    const CPU: LaneGroup = LaneGroup {
-        tracer: "torch",
-        gpu: false,
-        role: Role::Main,
-    };
-
-    #[test]
-    fn the_builtin_file_is_sound() {
-        let mut rules = Rules::without_rules();
-        assert_eq!(rules.append(BUILTIN, "rules.toml", false), []);
-        assert!(rules.len() >= 75);
-        assert_eq!(rules.role_ids().count(), 6);
-    }
-
-    #[test]
-    fn a_users_rules_come_first_and_may_name_new_layers() {
-        let text = "format = 1\n[[rule]]\nid = \"my\"\nsource = [\"torch\"]\nname = '(?i)forward|x(\\d)'\n\
-                    layer = \"my.layer\"\nset = { step = \"$1\" }\n";
-        let (rules, problems) = Rules::parse(text, "my.toml");
-        assert_eq!(problems, []);
-        let got = rules.classify(CPU, "user_annotation", "forward", &nothing);
-        assert_eq!(got, ("my.layer", Some("my")));
-        assert_eq!(rules.captured(0, "step", "x7").as_deref(), Some("7"));
-        let got = rules.classify(CPU, "user_annotation", "## backward ##", &nothing);
-        assert_eq!(got, ("backward", Some("any.bwd")));
-    }
-
-    #[test]
-    fn problems_name_file_and_line_and_leave_the_rest_working() {
-        let text = "format = 1\n[[rule]]\nid = \"a\"\nsource = [\"torch\"]\nname = 'x('\nlayer = \"fetch\"\n\
-                    [[rule]]\nid = \"b\"\nsource = [\"torch\"]\nname = 'good'\nlayer = \"fetch\"\n\
-                    [[rule]]\nid = \"b\"\nsource = [\"perf\"]\nlayer = \"fetch\"\n\
-                    [[role]]\nid = \"r\"\nthread = 't'\nrole = \"boss\"\n";
-        let (rules, problems) = Rules::parse(text, "u.toml");
-        let lines: Vec<usize> = problems.iter().map(|p| p.line).collect();
-        assert_eq!(lines, [5, 13, 19], "{problems:#?}");
-        assert!(problems[0].to_string().starts_with("u.toml:5: "));
-        // A text that ends inside a string.
-        let (_, problems) = Rules::parse("format = 1\n[[rule]]\nid = \'\'\'a\n", "u.toml");
-        assert_eq!(problems[0].line, 3, "{problems:?}");
-        assert_eq!(rules.classify(CPU, "", "good", &nothing).1, Some("b"));
-        let (rules, problems) = Rules::parse("format = 1\n[[rule]\n", "u.toml");
-        assert_eq!((problems.len(), problems[0].line), (1, 2));
-        assert_eq!(rules.len(), Rules::builtin().len());
-        let (_, problems) = Rules::parse("format = 2\n", "u.toml");
-        assert_eq!(problems.len(), 1);
-        let unknown = "[[rule]]\nid = \"a\"\nsource = [\"torch\"]\nlayer = \"x\"\ncolour = 1\n";
-        assert_eq!(Rules::parse(unknown, "u").1.len(), 1);
-    }
-
-    #[test]
-    fn args_are_matched_whole() {
-        let gpu = LaneGroup {
-            tracer: "nsight",
-            gpu: true,
-            role: Role::Main,
-        };
-        let rules = Rules::builtin();
-        let kind = |k: &'static str| move |_key: &str| Some(k.to_owned());
-        assert_eq!(rules.classify(gpu, "memcpy", "x", &kind("1")).0, "gpu.h2d");
-        assert_eq!(rules.classify(gpu, "memcpy", "x", &kind("10")).0, "gpu.p2p");
-        assert_eq!(rules.classify(gpu, "memcpy", "x", &nothing).0, "gpu.d2d");
-    }
-
-    #[test]
-    fn names_lose_their_dress() {
-        assert_eq!(norm_name("## forward ##"), "forward");
-        assert_eq!(norm_name("=== a-b :"), "a-b");
-        assert_eq!(norm_name("###"), "");
-    }
-}
+mod tests;
