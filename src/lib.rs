@@ -12,6 +12,7 @@ pub mod analysis;
 #[cfg(feature = "gui")]
 pub mod app;
 pub mod cli;
+pub mod columns;
 pub mod export;
 pub mod import;
 pub mod model;

@@ -150,7 +150,7 @@ fn the_run_with_two_workers_predicts_the_one_without() {
     let rates = two.rates(0, two.trace().extent()).unwrap();
     let busy: i64 = two.step_rows(0, two.trace().extent()).0[1..]
         .iter()
-        .map(|s| s.launched)
+        .filter_map(|s| s.launched)
         .sum();
     close(
         rates.costs.compute,

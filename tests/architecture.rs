@@ -15,18 +15,23 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("analysis", &["time", "model"]),
     ("view", &["time", "model", "analysis"]),
     ("paint", &["view"]),
-    ("export", &["time", "model", "analysis", "view", "paint"]),
+    ("columns", &["time", "model", "analysis"]),
+    (
+        "export",
+        &["time", "model", "analysis", "columns", "view", "paint"],
+    ),
     ("samples", &["output"]),
     (
         "app",
         &[
-            "time", "output", "model", "import", "analysis", "view", "paint", "export", "samples",
+            "time", "output", "model", "import", "analysis", "columns", "view", "paint", "export",
+            "samples",
         ],
     ),
     (
         "cli",
         &[
-            "time", "output", "model", "import", "analysis", "view", "export", "samples",
+            "time", "output", "model", "import", "analysis", "columns", "view", "export", "samples",
         ],
     ),
     ("main", &["app", "cli"]),

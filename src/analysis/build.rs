@@ -17,7 +17,7 @@ use super::queues::Queue;
 use super::rank_sets::{IdleByPhase, RankSets};
 use super::rules::Rules;
 use super::syncs::{CallStarts, SyncBase};
-use super::{Analysis, gpus, insight, loops, rank_sets, step_table, steps, tails};
+use super::{Analysis, gpus, insight, loops, rank_sets, recorded, step_table, steps, tails};
 use crate::model::{LaneId, Trace};
 
 /// The user cancelled, or the caller's progress function returned `false`.
@@ -212,9 +212,10 @@ impl Analysis {
             .map(|r| rank_sets::build(&base, r, several, &gpu_sets, watch))
             .collect();
         watch.reached(850)?;
-        let step_rows = ranks.iter().zip(&rank_sets);
+        let recorded: Vec<_> = ranks.iter().map(|r| recorded::recorded(&core, r)).collect();
+        let step_rows = ranks.iter().enumerate().zip(&rank_sets).zip(&recorded);
         let step_rows = step_rows
-            .map(|(r, s)| step_table::rows(&core, r, s, &gpus, watch))
+            .map(|((r, s), k)| step_table::rows(&core, r, s, k, &gpus, watch))
             .collect();
         let idle_by_phase = (0..gpus.len())
             .map(|g| {
@@ -249,6 +250,7 @@ impl Analysis {
             queues,
             ranks,
             rank_sets,
+            recorded,
             alone,
             step_rows,
             sets,

@@ -2,13 +2,14 @@
 
 use super::Analysis;
 use super::gpu_figures::split_by_phase;
+use super::intervals::Union;
 use super::lanes::is_leaf;
 use super::layers::LayerId;
 use super::stats::ratio;
 use crate::model::LaneId;
 use crate::time::TimeRange;
 
-/// The loop of a rank in a window. Times in ns.
+/// The loop of a rank in a window. Times in ns; `None` is not recorded, which is not zero.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoopFigures {
     /// Its lane.
@@ -16,15 +17,15 @@ pub struct LoopFigures {
     /// Outermost fetch spans of the whole trace.
     pub n_fetch: usize,
     /// The loop waits for data.
-    pub wait: i64,
+    pub wait: Option<i64>,
     /// Of it the GPU was idle.
-    pub wait_exposed: i64,
+    pub wait_exposed: Option<i64>,
     /// Of it the GPU worked.
-    pub wait_hidden: i64,
+    pub wait_hidden: Option<i64>,
     /// Of it unknown.
-    pub wait_unrecorded: i64,
+    pub wait_unrecorded: Option<i64>,
     /// Blocked in synchronising calls.
-    pub in_sync: i64,
+    pub in_sync: Option<i64>,
     /// Exclusive time by innermost phase, `None` = other; adds up to the window.
     pub phases: Vec<(Option<LayerId>, i64)>,
     /// Union of forward, backward, optimizer, compute / window: on the CPU clock.
@@ -51,14 +52,16 @@ impl Analysis {
     pub fn loop_figures(&self, rank: usize, window: TimeRange) -> Option<LoopFigures> {
         let (r, sets) = (&self.ranks[rank], &self.rank_sets[rank]);
         let lane = r.loop_lane?;
+        let recorded = &self.recorded[rank];
+        let known = |is: bool, union: &Union| is.then(|| union.measure_in(window));
         Some(LoopFigures {
             lane,
             n_fetch: r.n_fetch,
-            wait: r.wait.measure_in(window),
-            wait_exposed: r.wait_exposed.measure_in(window),
-            wait_hidden: r.wait_hidden.measure_in(window),
-            wait_unrecorded: r.wait_unrecorded.measure_in(window),
-            in_sync: sets.sync.measure_in(window),
+            wait: known(recorded.waits(), &r.wait),
+            wait_exposed: known(recorded.exposure(), &r.wait_exposed),
+            wait_hidden: known(recorded.exposure(), &r.wait_hidden),
+            wait_unrecorded: known(recorded.waits(), &r.wait_unrecorded),
+            in_sync: known(recorded.syncs(), &sets.sync),
             phases: split_by_phase(
                 sets.phases.iter().map(|(l, u)| (*l, u.measure_in(window))),
                 window.len(),

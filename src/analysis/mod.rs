@@ -67,7 +67,6 @@ pub use pace::{Basis, Pace};
 pub use queues::{Delays, LaunchFigures, QueueFigures};
 pub use ranks::{RankMeans, RankTable, Straggler, StragglerKind, straggler};
 pub use rates::{Costs, Job, RateSet, Rates, WhatIf};
-pub use recorded::{KnownStep, Recorded};
 pub use rules::{LaneGroup, RuleProblem, Rules, norm_name};
 pub use selection::{GpuHeadline, LayerRow, Percentiles, Scope, Selection, WaitParts};
 pub use span_figures::{NameRow, SpanFigures};
@@ -99,6 +98,8 @@ pub struct Analysis {
     queues: Vec<queues::Queue>,
     ranks: Vec<Rank>,
     rank_sets: Vec<rank_sets::RankSets>,
+    /// By rank: which of its figures the record can tell.
+    recorded: Vec<recorded::Recorded>,
     /// By rank: the loop loads its own batches.
     alone: Vec<bool>,
     step_rows: Vec<Vec<StepRow>>,

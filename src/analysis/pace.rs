@@ -53,7 +53,8 @@ pub struct Pace {
 
 /// A wait that costs time, as far as the record can tell.
 fn lost(row: &StepRow, by_gpu: bool) -> i64 {
-    if by_gpu { row.wait_exposed } else { row.wait }
+    let wait = if by_gpu { row.wait_exposed } else { row.wait };
+    wait.unwrap_or(0)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a mean is no time of an event")]
@@ -103,7 +104,7 @@ impl Analysis {
             },
             step: mean(time, n),
             wait: mean(waited, n),
-            hidden: mean(sum(&|r| r.wait_hidden), n),
+            hidden: mean(sum(&|r| r.wait_hidden.unwrap_or(0)), n),
             steps: n,
         })
     }

@@ -218,31 +218,36 @@ impl Analysis {
             return RankMeans::default();
         }
         let of = |value: &dyn Fn(&StepRow) -> i64| mean(rows.iter().map(|row| value(row)).sum(), n);
+        // What one step's record tells, that of all of them does.
+        let known = |value: fn(&StepRow) -> Option<i64>| {
+            let all: Option<i64> = rows.iter().map(|row| value(row)).sum();
+            all.map(|sum| mean(sum, n))
+        };
+        let named = |row: &StepRow, layer: LayerId| row.phase(layer).unwrap_or(0);
         let phase = |layer: LayerId| {
             let known = sets.phases.contains_key(&layer);
-            known.then(|| of(&|row| row.phase(layer)))
+            known.then(|| of(&|row| named(row, layer)))
         };
-        let waits = rank.n_fetch > 0;
         let comm = rank.gpu.map(|g| &self.gpu_sets[g].comm_only);
         let (h2d, forward) = (phase(LayerId::H2D), phase(LayerId::FORWARD));
         let (backward, optimizer) = (phase(LayerId::BACKWARD), phase(LayerId::OPTIMIZER));
         RankMeans {
             time: Some(of(&StepRow::time)),
-            wait: waits.then(|| of(&|row| row.wait)),
-            wait_exposed: (waits && rank.gpu.is_some()).then(|| of(&|row| row.wait_exposed)),
+            wait: known(|row| row.wait),
+            wait_exposed: known(|row| row.wait_exposed),
             h2d,
             forward,
             backward,
             optimizer,
             other: Some(of(&|row| {
-                let named = [
+                let shown = [
+                    LayerId::FETCH,
                     LayerId::H2D,
                     LayerId::FORWARD,
                     LayerId::BACKWARD,
                     LayerId::OPTIMIZER,
                 ];
-                let named: i64 = named.iter().map(|&l| row.phase(l)).sum();
-                row.time() - row.phase(LayerId::FETCH) - named
+                row.time() - shown.iter().map(|&l| named(row, l)).sum::<i64>()
             })),
             exposed_comm: comm.map(|c| of(&|row| c.measure_in(row.range))),
         }

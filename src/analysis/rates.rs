@@ -251,7 +251,7 @@ impl Analysis {
         let (steady, filtered) = steady(&rows);
         let pace = self.pace(rank, &steady)?;
         let figures = self.workers(rank, window);
-        let mut waits: Vec<i64> = steady.iter().map(|s| s.wait).collect();
+        let mut waits: Vec<i64> = steady.iter().map(|s| s.wait.unwrap_or(0)).collect();
         let load_from_waits = figures.rows.is_empty() && self.loads_by_itself(rank);
         let (batches, load) = if load_from_waits {
             let sum: i64 = waits.iter().sum();
@@ -282,7 +282,7 @@ impl Analysis {
         let batch = self.options.samples_per_step.map_or(1.0, f64::from);
         let firsts: Vec<&&StepRow> = rows.iter().filter(|s| s.first && filtered).collect();
         // What the GPU worked through costs nothing.
-        let costly = |s: &StepRow| (s.wait - s.wait_hidden) as f64;
+        let costly = |s: &StepRow| (s.wait.unwrap_or(0) - s.wait_hidden.unwrap_or(0)) as f64;
         let startup: f64 = firsts
             .iter()
             .map(|s| (costly(s) - pace.wait).max(0.0))
@@ -396,7 +396,8 @@ impl Analysis {
                 }
             }
         }
-        let waiting = rows.iter().filter(|r| r.wait * WAITING >= r.time()).count();
+        let waits = |r: &&&StepRow| r.wait.is_some_and(|w| w * WAITING >= r.time());
+        let waiting = rows.iter().filter(waits).count();
         let q = if 2 * waiting > rows.len() { 50 } else { 10 };
         percentile(&mut gaps, q).map(|g| g as f64)
     }

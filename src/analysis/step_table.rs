@@ -9,18 +9,21 @@ use super::intervals::Union;
 use super::layers::LayerId;
 use super::loops::Rank;
 use super::rank_sets::RankSets;
+use super::recorded::Recorded;
 use super::stats::percentile_sorted;
 use super::tails::{Threads, own_lanes};
 use super::{Analysis, launches::Launched};
 use crate::model::LaneId;
 use crate::time::TimeRange;
 
-/// Phases plus "other".
-const PHASES: usize = 10;
+/// Phases of a loop.
+const PHASES: usize = (LayerId::PHASES.end - LayerId::PHASES.start) as usize;
 
-/// Figures of one step. Times in ns.
+/// Figures of one step. Times in ns; `None` is not recorded, which is not zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepRow {
+    /// Index in [`Analysis::ranks`].
+    pub rank: usize,
     /// Index in the rank's steps.
     pub step: usize,
     /// When.
@@ -28,27 +31,29 @@ pub struct StepRow {
     /// First of a loader's run.
     pub first: bool,
     /// The loop waits for data.
-    pub wait: i64,
+    pub wait: Option<i64>,
     /// Of it the GPU was idle.
-    pub wait_exposed: i64,
+    pub wait_exposed: Option<i64>,
     /// Of it the GPU worked.
-    pub wait_hidden: i64,
+    pub wait_hidden: Option<i64>,
     /// Of it unknown.
-    pub wait_unrecorded: i64,
+    pub wait_unrecorded: Option<i64>,
     /// Of the wait covered by operations launched before the step began.
-    pub wait_hidden_by_earlier: i64,
-    /// Exclusive time by phase, in the order of layer ids; the last is "other". Adds up to the step.
-    pub phases: [i64; PHASES],
+    pub wait_hidden_by_earlier: Option<i64>,
+    /// Exclusive time by phase, in the order of layer ids.
+    phases: [Option<i64>; PHASES],
+    /// Time in no phase: what is left of the step.
+    pub other: i64,
     /// Blocked in synchronising calls.
-    pub in_sync: i64,
+    pub in_sync: Option<i64>,
     /// The GPU worked during the step.
-    pub gpu_busy: i64,
+    pub gpu_busy: Option<i64>,
     /// The GPU was idle during the step.
-    pub gpu_idle: i64,
+    pub gpu_idle: Option<i64>,
     /// Operations that the step launched.
-    pub n_ops: u64,
+    pub n_ops: Option<u64>,
     /// Sum of their durations.
-    pub launched: i64,
+    pub launched: Option<i64>,
     /// First kernel launched in the step: its start after the start of the step.
     pub first_kernel: Option<i64>,
     /// End of the last operation launched in the step after the end of the step.
@@ -62,16 +67,10 @@ impl StepRow {
         self.range.len()
     }
 
-    /// Time in a phase, ns.
+    /// Time in a phase, ns; `None` where no span of that phase was recorded anywhere of the rank.
     #[must_use]
-    pub fn phase(&self, layer: LayerId) -> i64 {
-        self.phases.get(layer.index()).copied().unwrap_or(0)
-    }
-
-    /// Time in no phase, ns.
-    #[must_use]
-    pub fn other(&self) -> i64 {
-        self.phases[PHASES - 1]
+    pub fn phase(&self, layer: LayerId) -> Option<i64> {
+        self.phases.get(layer.index()).copied().flatten()
     }
 }
 
@@ -118,8 +117,9 @@ pub fn steady<'a>(rows: &[&'a StepRow]) -> (Vec<&'a StepRow>, bool) {
 /// Rows of all steps of a rank.
 pub(super) fn rows(
     core: &Core,
-    rank: &Rank,
+    (index, rank): (usize, &Rank),
     sets: &RankSets,
+    recorded: &Recorded,
     gpus: &[Gpu],
     watch: &Watch<'_>,
 ) -> Vec<StepRow> {
@@ -134,34 +134,38 @@ pub(super) fn rows(
         .collect();
     let row = |(i, step): (usize, &super::steps::Step)| {
         let range = step.range;
-        let mut phases = [0; PHASES];
-        let mut rest = range.len();
-        for (layer, union) in &sets.phases {
-            let time = union.measure_in(range);
-            phases[layer.index()] = time;
-            rest -= time;
+        let known = |is: bool, union: &Union| is.then(|| union.measure_in(range));
+        let (waits, exposure) = (recorded.waits(), recorded.exposure());
+        let mut phases = [None; PHASES];
+        for id in LayerId::PHASES.map(LayerId).filter(|&l| recorded.layer(l)) {
+            let union = sets.phases.get(&id);
+            phases[id.index()] = Some(union.map_or(0, |u| u.measure_in(range)));
         }
-        phases[PHASES - 1] = rest;
-        let mine = gpu.map_or(Launched::NOTHING, |(g, _)| {
-            launched_on(core, &tracks, range, g)
-        });
+        let named: i64 = phases.iter().flatten().sum();
+        let mine = gpu.map(|(g, _)| launched_on(core, &tracks, range, g));
+        let earlier = |(g, _)| hidden_by_earlier(core, g, rank, range);
         StepRow {
+            rank: index,
             step: i,
             range,
             first: step.first,
-            wait: rank.wait.measure_in(range),
-            wait_exposed: rank.wait_exposed.measure_in(range),
-            wait_hidden: rank.wait_hidden.measure_in(range),
-            wait_unrecorded: rank.wait_unrecorded.measure_in(range),
-            wait_hidden_by_earlier: gpu.map_or(0, |(g, _)| hidden_by_earlier(core, g, rank, range)),
+            wait: known(waits, &rank.wait),
+            wait_exposed: known(exposure, &rank.wait_exposed),
+            wait_hidden: known(exposure, &rank.wait_hidden),
+            wait_unrecorded: known(waits, &rank.wait_unrecorded),
+            wait_hidden_by_earlier: gpu.filter(|_| exposure).map(earlier),
             phases,
-            in_sync: sets.sync.measure_in(range),
-            gpu_busy: gpu.map_or(0, |(_, g)| g.busy.measure_in(range)),
-            gpu_idle: gpu.map_or(0, |(_, g)| g.idle.measure_in(range)),
-            n_ops: mine.n_ops,
-            launched: mine.sum,
-            first_kernel: mine.first_kernel.map(|k| k - range.start),
-            gpu_lag: mine.last.map(|l| l - range.end),
+            other: range.len() - named,
+            in_sync: known(recorded.syncs(), &sets.sync),
+            gpu_busy: gpu.map(|(_, g)| g.busy.measure_in(range)),
+            gpu_idle: gpu.map(|(_, g)| g.idle.measure_in(range)),
+            n_ops: mine.as_ref().map(|l| l.n_ops),
+            launched: mine.as_ref().map(|l| l.sum),
+            first_kernel: mine
+                .as_ref()
+                .and_then(|l| l.first_kernel)
+                .map(|k| k - range.start),
+            gpu_lag: mine.as_ref().and_then(|l| l.last).map(|l| l - range.end),
         }
     };
     let steps = rank.steps.par_iter().enumerate();

@@ -23,6 +23,17 @@ pub struct Step {
     pub span: Option<SpanId>,
 }
 
+impl Step {
+    /// The label without what only says that it is a step.
+    #[must_use]
+    pub fn short(&self) -> &str {
+        ["ProfilerStep#", "step "]
+            .iter()
+            .find_map(|prefix| self.label.strip_prefix(prefix))
+            .unwrap_or(&self.label)
+    }
+}
+
 /// How steps were found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepSource {

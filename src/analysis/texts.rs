@@ -189,10 +189,10 @@ fn bursts(facts: &Facts<'_>) -> String {
 }
 
 fn input_bound(analysis: &Analysis, issue: &Issue, facts: &Facts<'_>, share: &str) -> Sentences {
-    let mut waits: Vec<i64> = facts.steady.iter().map(|r| r.wait).collect();
+    let mut waits: Vec<i64> = facts.steady.iter().filter_map(|r| r.wait).collect();
     let (wait, hidden): (i64, i64) = (
         waits.iter().sum(),
-        facts.steady.iter().map(|r| r.wait_hidden).sum(),
+        facts.steady.iter().filter_map(|r| r.wait_hidden).sum(),
     );
     let unrecorded = wait - hidden - issue.value;
     let mut why = format!(

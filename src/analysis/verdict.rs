@@ -309,7 +309,7 @@ impl Analysis {
             };
             issues.insert(0, Issue::plain(kind, Severity::Info, 0, facts.total));
         }
-        let sum = |f: fn(&StepRow) -> i64| facts.steady.iter().map(|r| f(r)).sum();
+        let sum = |f: fn(&StepRow) -> Option<i64>| facts.steady.iter().filter_map(|r| f(r)).sum();
         let mut verdict = Verdict {
             rank,
             issues,
@@ -352,8 +352,8 @@ impl Analysis {
             step: row.step,
             label: steps[row.step].label.clone(),
             reason: "first step of a run of the loader: start-up",
-            wait: row.wait,
-            exposed: row.wait_exposed,
+            wait: row.wait.unwrap_or(0),
+            exposed: row.wait_exposed.unwrap_or(0),
             place: waits(row).first().copied(),
         })
         .collect()
@@ -384,12 +384,12 @@ impl Analysis {
         let (kind, waited) = if gpu {
             (
                 IssueKind::InputBound,
-                facts.steady.iter().map(|r| r.wait_exposed).sum(),
+                facts.steady.iter().filter_map(|r| r.wait_exposed).sum(),
             )
         } else {
             (
                 IssueKind::InputWait,
-                facts.steady.iter().map(|r| r.wait).sum::<i64>(),
+                facts.steady.iter().filter_map(|r| r.wait).sum::<i64>(),
             )
         };
         add(kind, waited, has_fetch);
@@ -415,8 +415,9 @@ impl Analysis {
             let kind = IssueKind::ComputeBound;
             out.push(Issue::plain(kind, Severity::Info, s.compute, total));
         }
-        let first: i64 = facts.rows.iter().filter(|r| r.first).map(|r| r.wait).sum();
-        let all: i64 = facts.rows.iter().map(|r| r.wait).sum();
+        let firsts = facts.rows.iter().filter(|r| r.first);
+        let first: i64 = firsts.filter_map(|r| r.wait).sum();
+        let all: i64 = facts.rows.iter().filter_map(|r| r.wait).sum();
         if first > 0 && facts.filtered && 2 * i128::from(first) >= i128::from(all) {
             let time = facts.rows.iter().map(|r| r.time()).sum();
             out.push(Issue::plain(
@@ -506,7 +507,7 @@ impl Issue {
 
 /// Whether a quarter of the steps holds most of the waiting.
 pub(super) fn burst(rows: &[&StepRow]) -> Burst {
-    let mut waits: Vec<i64> = rows.iter().map(|r| r.wait).collect();
+    let mut waits: Vec<i64> = rows.iter().map(|r| r.wait.unwrap_or(0)).collect();
     waits.sort_unstable_by_key(|&w| Reverse(w));
     let sum: i64 = waits.iter().sum();
     let top = waits.len().div_ceil(4).max(1);

@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 
 use super::analyse::{self, Analysed};
 use super::args::{Compare, Scope};
-use super::steady::{PHASES, Steady};
+use super::steady::Steady;
 use super::table::{Table, ms, printable};
 use super::{CliError, load};
-use crate::analysis::{PROFILED_SPEED, Recorded, StepRow, counted};
+use crate::analysis::{PROFILED_SPEED, counted, percentile};
+use crate::columns::{STEP, column};
 use crate::model::Role;
 
 /// A change of a time from which it is moderate, and from which it is material, in thousandths.
@@ -79,44 +80,66 @@ fn pairs(before: &Analysed, after: &Analysed) -> Vec<(usize, usize)> {
     }
 }
 
-/// A figure of a step, if what was recorded tells it.
-type Column<'a> = dyn Fn(&Recorded, &StepRow) -> Option<i64> + 'a;
+/// When a figure is compared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum When {
+    Always,
+    /// One of the two has GPU events.
+    Gpu,
+    /// A step has some.
+    Some,
+}
+
+/// Figures of steps under names of their own, before the phases.
+const FIGURES: [(&str, &str, When); 8] = [
+    ("time", "step", When::Always),
+    ("wait", "wait for data", When::Always),
+    ("wait_exposed", "  exposed", When::Gpu),
+    ("wait_hidden", "  hidden", When::Gpu),
+    ("gpu_busy", "GPU busy", When::Gpu),
+    ("gpu_idle", "GPU idle", When::Gpu),
+    ("launched", "GPU work launched", When::Gpu),
+    ("in_sync", "in synchronising calls", When::Some),
+];
 
 fn rows(before: &Analysed, after: &Analysed, (b, a): (usize, usize)) -> Vec<Row> {
-    let (sb, sa) = (Steady::of(before, b), Steady::of(after, a));
-    let recorded = (before.analysis.recorded(b), after.analysis.recorded(a));
+    let both = [(before, b), (after, a)];
+    let steady = both.map(|(a, rank)| (a, Steady::of(a, rank)));
+    let gpu = both
+        .iter()
+        .any(|(a, rank)| a.analysis.ranks()[*rank].gpu.is_some());
+    let figures = FIGURES.map(|(key, name, when)| (column(STEP, key), name.to_owned(), when));
+    let phases = STEP.iter().filter(|c| c.within.is_some()).map(|c| {
+        let when = if c.key == "other" {
+            When::Always
+        } else {
+            When::Some
+        };
+        (c, format!("phase {}", c.key), when)
+    });
     let mut rows = Vec::new();
-    // What one of them did not record is unknown there.
-    let mut add = |name: &str, share: bool, column: &Column<'_>| {
-        rows.push(Row {
-            name: name.to_owned(),
-            before: sb.median(|row| column(&recorded.0, row)),
-            after: sa.median(|row| column(&recorded.1, row)),
-            share_of_step: share,
-        });
-    };
-    add("step", false, &|_, row| Some(row.time()));
-    add("wait for data", false, &|r, row| r.step(row).wait);
-    if recorded.0.gpu() || recorded.1.gpu() {
-        add("  exposed", false, &|r, row| r.step(row).wait_exposed);
-        add("  hidden", false, &|r, row| r.step(row).wait_hidden);
-        add("GPU busy", false, &|r, row| r.step(row).gpu_busy);
-        add("GPU idle", false, &|r, row| r.step(row).gpu_idle);
-        add("GPU work launched", false, &|r, row| r.step(row).launched);
-    }
-    let all = sb.rows.iter().chain(&sa.rows);
-    if all.clone().any(|row| row.in_sync > 0) {
-        add("in synchronising calls", false, &|r, row| {
-            r.step(row).in_sync
-        });
-    }
-    for (layer, name) in PHASES {
-        if all.clone().any(|row| row.phase(layer) > 0) {
-            let name = format!("phase {name}");
-            add(&name, true, &|r, row| r.phase(row, layer));
+    for (column, name, when) in figures.into_iter().chain(phases) {
+        let values = |(a, s): &(&Analysed, Steady<'_>)| -> Vec<i64> {
+            s.rows
+                .iter()
+                .filter_map(|row| column.time(&a.analysis, row))
+                .collect()
+        };
+        let [mut b, mut a] = [&steady[0], &steady[1]].map(values);
+        let is = match when {
+            When::Always => true,
+            When::Gpu => gpu,
+            When::Some => b.iter().chain(&a).any(|&ns| ns > 0),
+        };
+        if is {
+            rows.push(Row {
+                name,
+                before: percentile(&mut b, 50),
+                after: percentile(&mut a, 50),
+                share_of_step: column.within.is_some(),
+            });
         }
     }
-    add("phase other", true, &|_, row| Some(row.other()));
     rows
 }
 

@@ -23,6 +23,7 @@ mod notices;
 #[cfg(feature = "png")]
 mod png;
 mod report;
+mod rows;
 mod steady;
 mod table;
 mod whatif;

@@ -2,7 +2,7 @@
 //! loader's run, whose wait is start-up; all of them where fewer than two others remain. As the verdicts do.
 
 use super::analyse::Analysed;
-use crate::analysis::{LayerId, StepRow, counted, percentile, steady};
+use crate::analysis::{StepRow, counted, percentile, steady};
 use crate::time::format_count;
 
 /// Steps of one rank.
@@ -31,9 +31,9 @@ impl<'a> Steady<'a> {
         )
     }
 
-    /// Sum of a column.
-    pub fn sum(&self, column: impl Fn(&StepRow) -> i64) -> i64 {
-        self.rows.iter().map(|r| column(r)).sum()
+    /// Sum of a column where it is known.
+    pub fn sum(&self, column: impl Fn(&StepRow) -> Option<i64>) -> i64 {
+        self.rows.iter().filter_map(|r| column(r)).sum()
     }
 
     /// Median of a column where it is known.
@@ -44,19 +44,6 @@ impl<'a> Steady<'a> {
 
     /// Length of the steps together.
     pub fn time(&self) -> i64 {
-        self.sum(StepRow::time)
+        self.sum(|row| Some(row.time()))
     }
 }
-
-/// Phases in the order of tables.
-pub const PHASES: [(LayerId, &str); 9] = [
-    (LayerId::FETCH, "fetch"),
-    (LayerId::H2D, "h2d"),
-    (LayerId::FORWARD, "forward"),
-    (LayerId::BACKWARD, "backward"),
-    (LayerId::OPTIMIZER, "optimizer"),
-    (LayerId::COMPUTE, "compute"),
-    (LayerId::COMM, "comm"),
-    (LayerId::CHECKPOINT, "checkpoint"),
-    (LayerId::EVAL, "eval"),
-];

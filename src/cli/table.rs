@@ -19,15 +19,15 @@ pub struct Table {
 
 impl Table {
     /// A table with these column heads. A head that begins with `<` makes its column left-aligned.
-    pub fn new(heads: &[&str]) -> Self {
+    pub fn new(heads: &[impl AsRef<str>]) -> Self {
         let left = heads
             .iter()
             .enumerate()
-            .map(|(i, h)| i == 0 || h.starts_with('<'))
+            .map(|(i, h)| i == 0 || h.as_ref().starts_with('<'))
             .collect();
         let head = heads
             .iter()
-            .map(|h| h.trim_start_matches('<').to_owned())
+            .map(|h| h.as_ref().trim_start_matches('<').to_owned())
             .collect();
         Self {
             head,

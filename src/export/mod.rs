@@ -5,3 +5,4 @@ pub mod png;
 #[cfg(feature = "png")]
 pub mod raster;
 pub mod report;
+pub mod rows;

@@ -5,8 +5,9 @@ use serde_json::{Map, Value, json};
 
 use crate::analysis::{
     Analysis, ColumnSummary, GapCause, Issue, LayerId, LeftOut, Missing, OwnRule, RankMeans,
-    RateSet, Rates, Recorded, StepRow, StepSource, Verdict, round6,
+    RateSet, Rates, StepRow, StepSource, Verdict, round6,
 };
+use crate::columns::{Column, Output, STEP, column, shown};
 use crate::model::{Clock, LaneKind};
 use crate::time::TimeRange;
 
@@ -15,6 +16,26 @@ pub const SCHEMA: u32 = 1;
 
 /// Numbers of workers that the what-if table shows.
 const WORKERS: [u32; 8] = [0, 1, 2, 3, 4, 6, 8, 16];
+
+/// Figures of a step, in their order; others follow.
+const STEP_ORDER: [&str; 16] = [
+    "step",
+    "first",
+    "start",
+    "time",
+    "wait",
+    "wait_exposed",
+    "wait_hidden",
+    "wait_unrecorded",
+    "fetch",
+    "in_sync",
+    "gpu_busy",
+    "gpu_idle",
+    "launched",
+    "n_ops",
+    "first_kernel",
+    "gpu_lag",
+];
 
 /// What a report holds.
 #[derive(Clone, Debug, Default)]
@@ -35,6 +56,8 @@ pub struct ReportOptions {
     /// Which launches are a CPU span's own.
     pub own: OwnRule,
 }
+
+use super::rows::object;
 
 mod windows;
 
@@ -231,76 +254,59 @@ fn loop_json(analysis: &Analysis, r: usize, window: TimeRange) -> Value {
         return Value::Null;
     };
     let rank = &analysis.ranks()[r];
-    let recorded = analysis.recorded(r);
-    let if_known = |known: bool, ns: i64| known.then_some(ns);
-    let (waits, exposure, gpu) = (recorded.waits(), recorded.exposure(), recorded.gpu());
     let (rows, partial) = analysis.step_rows(r, window);
-    let column = |known: bool, value: fn(&StepRow) -> Option<i64>| {
-        known.then(|| summary(ColumnSummary::of(rows.iter().filter_map(|row| value(row)))))
-    };
+    let (waits, exposure, gpu) = (
+        f.wait.is_some(),
+        f.wait_exposed.is_some(),
+        rank.gpu.is_some(),
+    );
+    let summaries = [
+        (true, column(STEP, "time")),
+        (waits, column(STEP, "wait")),
+        (exposure, column(STEP, "wait_exposed")),
+        (gpu, column(STEP, "gpu_busy")),
+        (gpu, column(STEP, "gpu_idle")),
+        (gpu, column(STEP, "first_kernel")),
+        (gpu, column(STEP, "gpu_lag")),
+    ];
+    let summaries = summaries.map(|(known, c)| {
+        let values = rows.iter().filter_map(|row| c.time(analysis, row));
+        let value = known.then(|| summary(ColumnSummary::of(values)));
+        (c.key.to_owned(), value.unwrap_or(Value::Null))
+    });
+    let columns = shown(STEP, Output::Json, &STEP_ORDER);
     json!({
         "lane": analysis.trace().lane(f.lane).key,
         "n_fetch": f.n_fetch,
-        "wait": if_known(waits, f.wait),
-        "wait_exposed": if_known(exposure, f.wait_exposed),
-        "wait_hidden": if_known(exposure, f.wait_hidden),
-        "wait_unrecorded": if_known(waits, f.wait_unrecorded),
+        "wait": f.wait, "wait_exposed": f.wait_exposed, "wait_hidden": f.wait_hidden,
+        "wait_unrecorded": f.wait_unrecorded,
         "steps_how": rank.steps_how.text(),
         "dropped_fetches": rank.dropped_fetches,
         "n_steps": rows.len(),
         "partial_steps": partial,
-        "steps": rows.iter().map(|row| step(analysis, r, row, &recorded)).collect::<Value>(),
-        "agg": {
-            "time": column(true, |s| Some(s.time())),
-            "wait": column(waits, |s| Some(s.wait)),
-            "wait_exposed": column(exposure, |s| Some(s.wait_exposed)),
-            "gpu_busy": column(gpu, |s| Some(s.gpu_busy)),
-            "gpu_idle": column(gpu, |s| Some(s.gpu_idle)),
-            "first_kernel": column(gpu, |s| s.first_kernel),
-            "gpu_lag": column(gpu, |s| s.gpu_lag),
-        },
-        "in_sync": if_known(recorded.syncs(), f.in_sync),
+        "steps": rows.iter().map(|row| step(analysis, &columns, row)).collect::<Value>(),
+        "agg": summaries.into_iter().collect::<Object>(),
+        "in_sync": f.in_sync,
         "phases": by_phase(analysis, &f.phases, "other"),
         "compute_share": share(f.compute_share),
     })
 }
 
-fn step(analysis: &Analysis, r: usize, row: &StepRow, recorded: &Recorded) -> Value {
-    let rank = &analysis.ranks()[r];
-    let known = recorded.step(row);
-    let label = &rank.steps[row.step].label;
-    // Derived steps are numbered; explicit ones have the text that states them.
-    let number = rank.steps[row.step].number;
-    let number = number.filter(|_| rank.steps_how != StepSource::Explicit);
-    let mut phases = Object::new();
-    for id in LayerId::PHASES {
-        let ns = row.phase(LayerId(id));
-        if ns > 0 {
-            phases.insert(analysis.layers().info(LayerId(id)).name.clone(), ns.into());
-        }
-    }
-    if row.other() > 0 {
-        phases.insert("other".to_owned(), row.other().into());
-    }
-    let inferred = analysis.inferred_passes(r, row.step).map(|i| {
+fn step(analysis: &Analysis, columns: &[&Column<StepRow>], row: &StepRow) -> Value {
+    let rank = &analysis.ranks()[row.rank];
+    let inferred = analysis.inferred_passes(row.rank, row.step).map(|i| {
         let pair = |t: TimeRange| [t.start, t.end];
         json!({"forward": i.forward.map(pair), "backward": pair(i.backward)})
     });
-    json!({
-        "inferred": inferred,
-        "step": number.map_or_else(|| Value::from(label.as_str()), Value::from),
-        "first": row.first,
-        "start": row.range.start,
-        "time": row.time(),
-        "wait": known.wait, "wait_exposed": known.wait_exposed, "wait_hidden": known.wait_hidden,
-        "wait_unrecorded": known.wait_unrecorded,
-        "phases": phases,
-        "in_sync": known.in_sync,
-        "gpu_busy": known.gpu_busy, "gpu_idle": known.gpu_idle,
-        "launched": known.launched, "n_ops": known.n_ops,
-        "first_kernel": row.first_kernel, "gpu_lag": row.gpu_lag,
-        "wait_hidden_by_earlier": known.wait_hidden_by_earlier,
-    })
+    let mut out = Object::new();
+    out.insert("inferred".to_owned(), inferred.into());
+    out.extend(object(analysis, columns, row));
+    // Derived steps are numbered; explicit ones have the text that states them.
+    let number = rank.steps[row.step].number;
+    if let Some(number) = number.filter(|_| rank.steps_how != StepSource::Explicit) {
+        out["step"] = number.into();
+    }
+    out.into()
 }
 
 fn workers(analysis: &Analysis, r: usize, window: TimeRange) -> Value {

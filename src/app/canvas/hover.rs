@@ -225,11 +225,7 @@ pub fn step_of(doc: &Document, span: SpanId) -> Option<(&Step, f64)> {
 /// The number of a step, where its label has one.
 #[must_use]
 pub fn short_step(step: &Step) -> &str {
-    let label = step.label.as_str();
-    ["ProfilerStep#", "step "]
-        .iter()
-        .find_map(|prefix| label.strip_prefix(prefix))
-        .unwrap_or(label)
+    step.short()
 }
 
 fn run_lines(doc: &Document, mark: &Mark) -> Vec<String> {

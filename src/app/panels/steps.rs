@@ -6,7 +6,7 @@ use egui::{Ui, vec2};
 use egui_plot::{AxisHints, Bar, BarChart, Plot};
 
 use super::{FnTable, Scope, busy_ui, caption_ui, empty_ui, shown_ui, waker};
-use crate::analysis::{ColumnSummary, LayerId, Recorded, StepRow};
+use crate::analysis::{ColumnSummary, LayerId, StepRow};
 use crate::app::canvas::hover::short_step;
 use crate::app::model::action::{Action, Actions};
 use crate::app::model::document::Document;
@@ -28,26 +28,13 @@ const MIN_BARS: f64 = 12.0;
 const NONE: &str = "No steps found: no ProfilerStep, NVTX or step spans, and no fetch spans to derive them from. \
     Give torch.profiler a schedule and call prof.step(), or mark steps with an NVTX range.";
 
-/// One step of one rank.
-pub struct Row {
-    /// Index in the analysis's ranks.
-    rank: usize,
-    row: StepRow,
-}
-
 /// Steps of the ranks in scope, and what the bars show of them.
 pub struct Steps {
-    rows: Vec<Row>,
-    /// By index of the rank; those out of scope have nothing.
-    recorded: Vec<Recorded>,
+    rows: Vec<StepRow>,
+    /// One of the ranks has a GPU.
+    gpu: bool,
     summary: String,
     bars: Vec<Group>,
-}
-
-impl Steps {
-    fn gpu_known(&self) -> bool {
-        self.recorded.iter().any(Recorded::gpu)
-    }
 }
 
 /// One bar: a step, or neighbours where there are more than bars. Means, ns.
@@ -76,7 +63,7 @@ pub fn steps_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
         empty_ui(ui, state, NONE);
         return;
     }
-    let known = steps.gpu_known();
+    let known = steps.gpu;
     // In a low panel the rows go before the bars.
     if ui.available_height() >= CHART + 90.0
         && let Some(range) = chart_ui(ui, &steps.bars, known, &look)
@@ -90,7 +77,7 @@ pub fn steps_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
     let (analysis, stamp) = (doc.analysis.clone(), doc.jobs.steps.stamp());
     let table = table(&analysis, &steps, doc.range);
     if let Some(row) = shown_ui(ui, doc, &table, stamp, TableState::default()) {
-        actions.push(Action::ZoomToRange(rows[row].row.range));
+        actions.push(Action::ZoomToRange(rows[row].range));
     }
 }
 
@@ -99,22 +86,14 @@ fn request(ui: &Ui, doc: &mut Document) -> Option<Arc<Steps>> {
     let ranks: Vec<usize> = scope.ranks(doc).collect();
     let make = move || {
         let all = analysis.trace().extent();
-        let mut rows = Vec::new();
-        let mut recorded = vec![Recorded::default(); analysis.ranks().len()];
-        for rank in ranks {
-            recorded[rank] = analysis.recorded(rank);
-            let (found, _partly) = analysis.step_rows(rank, all);
-            rows.extend(found.into_iter().map(|row| Row {
-                rank,
-                row: row.clone(),
-            }));
-        }
-        let gpu = recorded.iter().any(Recorded::gpu);
+        let gpu = ranks.iter().any(|&r| analysis.ranks()[r].gpu.is_some());
+        let rows = ranks.into_iter().flat_map(|r| analysis.step_rows(r, all).0);
+        let rows: Vec<StepRow> = rows.cloned().collect();
         Steps {
-            summary: summary(&rows, &recorded),
+            summary: summary(&rows, gpu),
             bars: bars(&rows, gpu),
+            gpu,
             rows,
-            recorded,
         }
     };
     doc.jobs.steps.request(scope.rank, make, waker(ui.ctx()));
@@ -122,14 +101,10 @@ fn request(ui: &Ui, doc: &mut Document) -> Option<Arc<Steps>> {
 }
 
 /// Sum, median, 95th percentile and maximum of step time and of exposed wait (of all wait where no GPU is known).
-fn summary(rows: &[Row], recorded: &[Recorded]) -> String {
-    let times = ColumnSummary::of(rows.iter().map(|r| r.row.time()));
-    let gpu = recorded.iter().any(Recorded::gpu);
-    let waits = rows.iter().filter_map(|r| {
-        let known = recorded[r.rank].step(&r.row);
-        if gpu { known.wait_exposed } else { known.wait }
-    });
-    let waits = ColumnSummary::of(waits);
+fn summary(rows: &[StepRow], gpu: bool) -> String {
+    let times = ColumnSummary::of(rows.iter().map(StepRow::time));
+    let waits = |r: &StepRow| if gpu { r.wait_exposed } else { r.wait };
+    let waits = ColumnSummary::of(rows.iter().filter_map(waits));
     let text = |ns: Option<i64>| ns.map_or("–".to_owned(), format_ns);
     let what = if gpu { "exposed wait" } else { "batch wait" };
     let of_waits = if waits.max.is_some() {
@@ -153,22 +128,23 @@ fn summary(rows: &[Row], recorded: &[Recorded]) -> String {
 }
 
 /// The bars: steps, or groups of neighbours of one rank where there are more than fit.
-fn bars(rows: &[Row], known: bool) -> Vec<Group> {
+fn bars(rows: &[StepRow], known: bool) -> Vec<Group> {
     let per_bar = rows.len().div_ceil(MAX_BARS).max(1);
-    let group = |g: &[Row]| {
-        let mean = |f: &dyn Fn(&StepRow) -> i64| {
-            g.iter().map(|r| f(&r.row) as f64).sum::<f64>() / g.len() as f64
+    let group = |g: &[StepRow]| {
+        let mean = |f: &dyn Fn(&StepRow) -> Option<i64>| {
+            let all = g.iter().map(|r| f(r).unwrap_or(0) as f64);
+            all.sum::<f64>() / g.len() as f64
         };
         let wait = mean(&|r| if known { r.wait_exposed } else { r.wait });
-        let busy = mean(&|r| if known { r.gpu_busy } else { 0 });
+        let busy = mean(&|r| r.gpu_busy.filter(|_| known));
         Group {
             range: TimeRange::new(
-                g.iter().map(|r| r.row.range.start).min().unwrap_or(0),
-                g.iter().map(|r| r.row.range.end).max().unwrap_or(0),
+                g.iter().map(|r| r.range.start).min().unwrap_or(0),
+                g.iter().map(|r| r.range.end).max().unwrap_or(0),
             ),
             wait,
             busy,
-            other: (mean(&|r| r.time()) - wait - busy).max(0.0),
+            other: (mean(&|r| Some(r.time())) - wait - busy).max(0.0),
         }
     };
     let ranks = rows.chunk_by(|a, b| a.rank == b.rank);
@@ -327,31 +303,27 @@ fn table<'a>(
         .map(|(name, _)| analysis.layers().find(name))
         .collect();
     FnTable::new(columns, rows.len(), move |row, column| {
-        let Row { rank, row: r } = &rows[row];
-        let info = &analysis.ranks()[*rank];
-        let recorded = &steps.recorded[*rank];
-        let known = recorded.step(r);
+        let r = &rows[row];
+        let info = &analysis.ranks()[r.rank];
         match column {
             0 => Cell::text(short_step(&info.steps[r.step])),
             1 => Cell::Count(u64::from(info.rank)),
             2 => Cell::Ns(r.time()),
-            3 => Cell::ns(known.wait),
-            4 => Cell::ns(known.wait_exposed),
-            5 => Cell::ns(known.wait_hidden),
-            6 => Cell::ns(known.gpu_busy),
-            7 => Cell::ns(known.gpu_idle),
-            8 => Cell::ns(known.launched),
-            9 => known.n_ops.map_or(Cell::None, Cell::Count),
-            10 => Cell::ns(known.in_sync),
+            3 => Cell::ns(r.wait),
+            4 => Cell::ns(r.wait_exposed),
+            5 => Cell::ns(r.wait_hidden),
+            6 => Cell::ns(r.gpu_busy),
+            7 => Cell::ns(r.gpu_idle),
+            8 => Cell::ns(r.launched),
+            9 => r.n_ops.map_or(Cell::None, Cell::Count),
+            10 => Cell::ns(r.in_sync),
             11 => Cell::ns(r.first_kernel),
             12 => Cell::ns(r.gpu_lag),
-            i if i < 13 + PHASES.len() => {
-                Cell::ns(layers[i - 13].and_then(|l| recorded.phase(r, l)))
-            }
-            _ => Cell::Ns(r.other()),
+            i if i < 13 + PHASES.len() => Cell::ns(layers[i - 13].and_then(|l| r.phase(l))),
+            _ => Cell::Ns(r.other),
         }
     })
-    .selected(move |row| range == Some(rows[row].row.range))
+    .selected(move |row| range == Some(rows[row].range))
 }
 
 /// Runs `use_it` with the table.

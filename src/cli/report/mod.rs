@@ -11,7 +11,6 @@ use super::{CliError, load, notices};
 use crate::export::report::{ReportOptions, report};
 
 mod cpu;
-mod csv;
 mod gpu;
 mod head;
 mod layers;
@@ -29,7 +28,7 @@ pub fn run(args: &Report, out: &mut dyn Write) -> Result<u8, CliError> {
         windows::check(&analysed, width)?;
     }
     if args.csv {
-        csv::steps(&analysed, out)?;
+        steps::csv(&analysed, out)?;
     } else if args.json {
         let text =
             serde_json::to_string_pretty(&json(&analysed, args)).map_err(std::io::Error::from)?;

@@ -1,9 +1,14 @@
 //! Steps of the loop and the loading work of its workers.
 
+use std::io::{self, Write};
+
 use super::super::analyse::Analysed;
+use super::super::rows::{cells, heads};
 use super::super::table::{Table, ms, percent, printable, shorten};
 use super::{heading, ms_or_dash, of_rank, say};
-use crate::analysis::{ColumnSummary, LayerId, Recorded, StepRow, counted};
+use crate::analysis::{ColumnSummary, StepRow, counted};
+use crate::columns::{Column, Output, STEP, shown};
+use crate::export;
 use crate::time::format_count;
 
 /// Steps listed from the beginning and from the end.
@@ -11,6 +16,14 @@ const LISTED: usize = 12;
 
 /// One statistic of a column.
 type Pick = fn(&ColumnSummary) -> Option<i64>;
+
+/// All steps of the ranks asked for as CSV, in ns.
+pub fn csv(a: &Analysed, out: &mut dyn Write) -> io::Result<()> {
+    let columns = shown(STEP, Output::Csv, &[]);
+    let ranks = a.ranks().into_iter();
+    let steps = ranks.flat_map(|rank| a.analysis.step_rows(rank, a.window).0);
+    export::rows::csv(out, &a.analysis, &columns, steps)
+}
 
 /// The step table.
 pub fn steps(out: &mut String, a: &Analysed, rank: usize) {
@@ -37,24 +50,11 @@ pub fn steps(out: &mut String, a: &Analysed, rank: usize) {
             r.steps_how.text()
         ),
     );
-    let recorded = a.analysis.recorded(rank);
-    let mut t = Table::new(&[
-        "step",
-        "time",
-        "wait",
-        "exposed",
-        "hidden",
-        "forward",
-        "backward",
-        "optimizer",
-        "other",
-        "in sync",
-        "GPU busy",
-        "GPU lag",
-    ]);
+    let columns = shown(STEP, Output::Text, &[]);
+    let mut t = Table::new(&heads(&columns));
     for row in listed(&rows) {
         t.row(match row {
-            Some(row) => cells(a, rank, row, &recorded),
+            Some(row) => step(a, &columns, row),
             None => vec![format!("… {} more", rows.len() - 2 * LISTED)],
         });
     }
@@ -64,7 +64,7 @@ pub fn steps(out: &mut String, a: &Analysed, rank: usize) {
         ("max", |s| s.max),
     ];
     for (name, pick) in summaries {
-        t.row(summary(&rows, name, pick, &recorded));
+        t.row(summary(a, &columns, &rows, name, pick));
     }
     out.push_str(&t.render());
     if rows
@@ -96,84 +96,54 @@ fn of_gpu(has_gpu: bool, ns: i64) -> String {
     if has_gpu { ms(ns) } else { "-".to_owned() }
 }
 
-/// The place of `forward` among [`columns`]; `backward` follows.
-const FORWARD: usize = 4;
-
-/// The columns after the label, in the order of the heads: what a step has there; `None` is not known.
-fn columns(row: &StepRow, recorded: &Recorded) -> [Option<i64>; 11] {
-    let known = recorded.step(row);
-    [
-        Some(row.time()),
-        known.wait,
-        known.wait_exposed,
-        known.wait_hidden,
-        recorded.phase(row, LayerId::FORWARD),
-        recorded.phase(row, LayerId::BACKWARD),
-        recorded.phase(row, LayerId::OPTIMIZER),
-        Some(row.other()),
-        known.in_sync,
-        known.gpu_busy,
-        row.gpu_lag,
-    ]
-}
-
-fn cells(a: &Analysed, rank: usize, row: &StepRow, recorded: &Recorded) -> Vec<String> {
-    let step = &a.analysis.ranks()[rank].steps[row.step];
+fn step(a: &Analysed, columns: &[&Column<StepRow>], row: &StepRow) -> Vec<String> {
+    let mut out = cells(&a.analysis, columns, row);
     let mark = if row.first { "^" } else { "" };
-    let label = format!("{}{mark}", shorten(&printable(&step.label), 24));
-    let mut figures = columns(row, recorded).map(ms_or_dash);
-    if let Some(passes) = a.analysis.inferred_passes(rank, row.step) {
+    out[0] = format!("{}{mark}", shorten(&out[0], 24));
+    if let Some(passes) = a.analysis.inferred_passes(row.rank, row.step) {
         let guesses = [
-            (FORWARD, LayerId::FORWARD, passes.forward),
-            (FORWARD + 1, LayerId::BACKWARD, Some(passes.backward)),
+            ("forward", passes.forward),
+            ("backward", Some(passes.backward)),
         ];
-        for (column, layer, guess) in guesses {
-            if let Some(guess) = guess.filter(|_| row.phase(layer) == 0) {
-                figures[column] = format!("~{}", ms(guess.len()));
+        for (key, guess) in guesses {
+            let at = columns.iter().position(|c| c.key == key);
+            let at = at.filter(|&i| columns[i].time(&a.analysis, row).unwrap_or(0) == 0);
+            if let (Some(i), Some(guess)) = (at, guess) {
+                out[i] = format!("~{}", ms(guess.len()));
             }
         }
     }
-    std::iter::once(label).chain(figures).collect()
+    out
 }
 
-fn summary(rows: &[&StepRow], name: &str, pick: Pick, recorded: &Recorded) -> Vec<String> {
-    let all: Vec<[Option<i64>; 11]> = rows.iter().map(|r| columns(r, recorded)).collect();
-    let column = |i: usize| {
-        let values = all.iter().filter_map(|row| row[i]);
+/// A statistic of all columns behind the first.
+fn summary(
+    a: &Analysed,
+    columns: &[&Column<StepRow>],
+    rows: &[&StepRow],
+    name: &str,
+    pick: Pick,
+) -> Vec<String> {
+    let cell = |c: &&Column<StepRow>| {
+        let values = rows.iter().filter_map(|row| c.time(&a.analysis, row));
         ms_or_dash(pick(&ColumnSummary::of(values)))
     };
     std::iter::once(name.to_owned())
-        .chain((0..11).map(column))
+        .chain(columns[1..].iter().map(cell))
         .collect()
 }
 
 /// Steps of many ranks: the medians of each.
 pub fn steps_of_ranks(out: &mut String, a: &Analysed) {
     heading(out, "Median steps, in ms");
-    let mut t = Table::new(&[
-        "rank",
-        "steps",
-        "time",
-        "wait",
-        "exposed",
-        "hidden",
-        "forward",
-        "backward",
-        "optimizer",
-        "other",
-        "in sync",
-        "GPU busy",
-        "GPU lag",
-    ]);
+    let columns = shown(STEP, Output::Text, &[]);
+    let mut names = heads(&columns);
+    names.splice(..1, ["rank".to_owned(), "steps".to_owned()]);
+    let mut t = Table::new(&names);
     for rank in a.ranks() {
         let (rows, _partial) = a.analysis.step_rows(rank, a.window);
-        let r = &a.analysis.ranks()[rank];
-        let mut cells = summary(
-            &rows,
-            &r.rank.to_string(),
-            |s| s.median,
-            &a.analysis.recorded(rank),
-        );
+        let number = a.analysis.ranks()[rank].rank.to_string();
+        let mut cells = summary(a, &columns, &rows, &number, |s| s.median);
         cells.insert(1, rows.len().to_string());
         t.row(cells);
     }
