@@ -99,7 +99,10 @@ fn figures_add_up_over_disjoint_windows() {
             let s = analysis.selection(w, Scope::Rank(0));
             let rows = s.rows.iter().map(|r| {
                 let count = i64::try_from(r.count).unwrap();
-                (r.layer, [r.wall, r.sum, r.exposed, r.whole, count])
+                (
+                    r.layer,
+                    [r.wall, r.sum, r.exposed.unwrap_or(0), r.whole, count],
+                )
             });
             rows.collect::<BTreeMap<LayerId, [i64; 5]>>()
         };

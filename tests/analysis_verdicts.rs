@@ -272,7 +272,7 @@ fn steps_that_were_not_judged_are_named_with_their_waits() {
     );
     let values: Vec<i64> = verdict.issues[0].evidence.iter().map(|e| e.value).collect();
     let exposed: Vec<i64> = {
-        let mut all: Vec<i64> = analysis.waits().iter().map(|w| w.exposed).collect();
+        let mut all: Vec<i64> = analysis.waits().iter().filter_map(|w| w.exposed).collect();
         all.sort_unstable_by(|a, b| b.cmp(a));
         all[..3].to_vec()
     };

@@ -7,7 +7,7 @@ use super::Analysis;
 use super::core::Core;
 use super::intervals::Union;
 use super::layers::{LayerClass, LayerId};
-use super::loops::Rank;
+use super::loops::{Rank, Wait};
 use super::rank_sets::{Loader, RankSets};
 use crate::model::{LaneId, NameId, Role};
 use crate::time::TimeRange;
@@ -26,6 +26,17 @@ pub struct LoadingDuring {
     pub any: i64,
     /// Summed over processes.
     pub sum: i64,
+}
+
+/// A wait for a batch, and the loading work meanwhile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitRow {
+    /// Index in [`Analysis::waits`].
+    pub index: usize,
+    /// The wait.
+    pub wait: Wait,
+    /// Loading work during it.
+    pub loading: LoadingDuring,
 }
 
 /// Forward and backward of a step that names neither: guessed from ops and from the autograd threads.
@@ -137,6 +148,19 @@ impl Analysis {
             any: sets.any_load.measure_in(range),
             sum: times.iter().sum(),
         }
+    }
+
+    /// Waits for a batch, of one rank (by its index) or of all, by start.
+    #[must_use]
+    pub fn wait_rows(&self, rank: Option<usize>) -> Vec<WaitRow> {
+        let all = self.waits.iter().enumerate();
+        let own = all.filter(|(_, w)| rank.is_none_or(|r| r == w.rank));
+        let row = |(index, wait): (usize, &Wait)| WaitRow {
+            index,
+            wait: wait.clone(),
+            loading: self.loading_during(wait.rank, wait.range),
+        };
+        own.map(row).collect()
     }
 
     /// Whether a step of a rank blocks on the GPU: a synchronising call in it waited for operations. `None` without GPU

@@ -50,10 +50,10 @@ pub struct Wait {
     pub span: SpanId,
     /// Index in the rank's steps, of the step that it lies in.
     pub step: Option<usize>,
-    /// Of it exposed, ns.
-    pub exposed: i64,
-    /// Of it hidden, ns.
-    pub hidden: i64,
+    /// Of it exposed, ns; `None` without GPU events.
+    pub exposed: Option<i64>,
+    /// Of it hidden, ns; `None` without GPU events.
+    pub hidden: Option<i64>,
     /// Of it not recorded, ns.
     pub unrecorded: i64,
 }
@@ -221,8 +221,8 @@ pub(super) fn waits(core: &Core, ranks: &[Rank]) -> Vec<Wait> {
                     range,
                     span,
                     step,
-                    exposed: rank.wait_exposed.measure_in(range),
-                    hidden: rank.wait_hidden.measure_in(range),
+                    exposed: rank.gpu.map(|_| rank.wait_exposed.measure_in(range)),
+                    hidden: rank.gpu.map(|_| rank.wait_hidden.measure_in(range)),
                     unrecorded: rank.wait_unrecorded.measure_in(range),
                 })
             })

@@ -52,7 +52,7 @@ pub use build::{Cancelled, OnProgress};
 pub use classify::{ArgSource, Found, GoOn, NoArgs, lane_roles};
 pub use gpu_figures::{Gap, GpuFigures, Partition};
 pub use gpus::{GapCause, Gpu};
-pub use insight::{InferredPasses, LoadingDuring, QUEUE_FULL};
+pub use insight::{InferredPasses, LoadingDuring, QUEUE_FULL, WaitRow};
 pub use intervals::Union;
 pub use lanes::Started;
 pub use launches::Launched;
@@ -74,7 +74,7 @@ pub use stats::{percentile, percentile_sorted, ratio, round6};
 pub use step_table::{ColumnSummary, StepRow, steady};
 pub use steps::{Step, StepSource};
 pub use streams::{STREAMS_PAIRED, StreamPair, StreamPairs};
-pub use syncs::SyncFigures;
+pub use syncs::{SyncFigures, SyncNameRow};
 pub use tails::{Containment, OwnRule, Tail, Threads};
 pub use texts::{PROFILED_SPEED, counted, percent};
 pub use verdict::{

@@ -12,6 +12,8 @@ use crate::time::TimeRange;
 /// Means of one rank over the steps that all ranks have, ns. `None` = not measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RankMeans {
+    /// Index in [`Analysis::ranks`].
+    pub rank: usize,
     /// Step time.
     pub time: Option<f64>,
     /// Waiting for data.
@@ -215,7 +217,10 @@ impl Analysis {
         let (rank, sets) = (&self.ranks[r], &self.rank_sets[r]);
         let n = rows.len();
         if n == 0 {
-            return RankMeans::default();
+            return RankMeans {
+                rank: r,
+                ..RankMeans::default()
+            };
         }
         let of = |value: &dyn Fn(&StepRow) -> i64| mean(rows.iter().map(|row| value(row)).sum(), n);
         // What one step's record tells, that of all of them does.
@@ -232,6 +237,7 @@ impl Analysis {
         let (h2d, forward) = (phase(LayerId::H2D), phase(LayerId::FORWARD));
         let (backward, optimizer) = (phase(LayerId::BACKWARD), phase(LayerId::OPTIMIZER));
         RankMeans {
+            rank: r,
             time: Some(of(&StepRow::time)),
             wait: known(|row| row.wait),
             wait_exposed: known(|row| row.wait_exposed),

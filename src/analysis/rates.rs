@@ -202,6 +202,8 @@ pub struct WhatIf {
     pub wait: f64,
     /// Job time, ns.
     pub job: f64,
+    /// The measured job's, ns.
+    pub measured_job: i64,
     /// Rates.
     pub rates: RateSet,
     /// The hand-over cost for this number of workers is unknown and taken as nothing.
@@ -216,6 +218,21 @@ impl Rates {
         (self.pace.step > 0.0).then(|| model / self.pace.step - 1.0)
     }
 
+    /// What was measured, in the form of a prediction.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a length of a job")]
+    pub fn measured(&self) -> WhatIf {
+        WhatIf {
+            workers: self.workers,
+            step: self.pace.step,
+            wait: self.pace.wait,
+            job: self.job.time as f64,
+            measured_job: self.job.time,
+            rates: self.rates,
+            best_case: false,
+        }
+    }
+
     /// What `workers` on `cores` cores would do with a share of the data cached.
     #[must_use]
     pub fn what_if(&self, workers: u32, cores: Option<u32>, cached: f64) -> WhatIf {
@@ -228,6 +245,7 @@ impl Rates {
             step,
             wait: step - costs.compute,
             job: steps * step + epochs * self.job.startup + self.job.rest,
+            measured_job: self.job.time,
             rates: costs.rates(workers, self.batch),
             best_case: if workers == 0 {
                 self.workers > 0

@@ -11,7 +11,7 @@ use super::gpus::unite_all;
 use super::intervals::Union;
 use super::layer_sets::Owner;
 use super::layers::LayerId;
-use super::stats::{percentile, ratio};
+use super::stats::percentile;
 use crate::model::LaneId;
 use crate::time::TimeRange;
 
@@ -25,7 +25,7 @@ pub enum Scope {
     Rank(usize),
 }
 
-/// One layer in a window. Times in ns.
+/// One layer in a window. Times in ns; `None` is not known, which is not zero.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerRow {
     /// The layer.
@@ -44,12 +44,15 @@ pub struct LayerRow {
     pub touching: u64,
     /// Sum of the whole durations of those that start in it.
     pub whole: i64,
-    /// In it while the rank's own GPU was idle, summed over ranks: with several of them it can exceed `wall`.
-    pub exposed: i64,
-    /// wall / window.
-    pub share: Option<f64>,
+    /// In it while the rank's own GPU was idle, summed over ranks: with several of them it can exceed `wall`. Unknown
+    /// without a GPU in scope.
+    pub exposed: Option<i64>,
+    /// Length of the window.
+    pub window: i64,
     /// A span that starts in the window ends after it.
     pub reaches_past: bool,
+    /// Of the whole durations of those that start in it, once [`Selection::add`] knows them.
+    pub percentiles: Option<Percentiles>,
 }
 
 impl LayerRow {
@@ -110,6 +113,15 @@ pub struct Selection {
     pub partial_steps: usize,
 }
 
+impl Selection {
+    /// Adds what [`Analysis::percentiles`] found.
+    pub fn add(&mut self, percentiles: &BTreeMap<LayerId, Percentiles>) {
+        for row in &mut self.rows {
+            row.percentiles = percentiles.get(&row.layer).copied();
+        }
+    }
+}
+
 /// Whole durations of the spans of one layer that start in a window, ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Percentiles {
@@ -157,11 +169,12 @@ impl Analysis {
             steps += whole;
             partial_steps += partial;
         }
+        let gpus = self.headline(window, scope);
         Selection {
             window,
             scope,
-            rows: self.layer_rows(window, scope),
-            gpus: self.headline(window, scope),
+            rows: self.layer_rows(window, scope, !gpus.is_empty()),
+            gpus,
             wait,
             waits_recorded: ranks.iter().any(|&r| self.ranks[r].n_fetch > 0),
             steps,
@@ -210,7 +223,7 @@ impl Analysis {
         .collect()
     }
 
-    fn layer_rows(&self, window: TimeRange, scope: Scope) -> Vec<LayerRow> {
+    fn layer_rows(&self, window: TimeRange, scope: Scope, gpu: bool) -> Vec<LayerRow> {
         let sets = &self.sets;
         let (layers, ranks): (Vec<LayerId>, Vec<usize>) = match scope {
             Scope::All => (
@@ -259,9 +272,10 @@ impl Analysis {
                 count: c.started,
                 touching: c.started + c.open,
                 whole: c.whole,
-                exposed: exposed.sum(),
-                share: ratio(time, window.len()),
+                exposed: gpu.then(|| exposed.sum()),
+                window: window.len(),
                 reaches_past: c.past,
+                percentiles: None,
             })
         };
         layers.iter().filter_map(row).collect()

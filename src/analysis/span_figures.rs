@@ -72,6 +72,8 @@ pub struct NameRow {
     pub with_gpu: u64,
     /// The longest of them.
     pub longest: SpanId,
+    /// The synchronising call that was waiting when the last GPU work of that one ended: there its wait shows up.
+    pub charged_to: Option<SpanId>,
 }
 
 impl Analysis {
@@ -158,14 +160,16 @@ impl Analysis {
         self.cpu_spans(window, LayerId::has_gpu_side)
     }
 
-    /// CPU spans with a GPU side by name, most launched GPU time first; of one rank (by its number) or of all.
+    /// CPU spans with a GPU side by name, most launched GPU time first; of one rank (by its number) or of all. Without
+    /// steps: they have a table of their own, and usually a name each.
     #[must_use]
     pub fn name_table(&self, window: TimeRange, rank: Option<u32>) -> Vec<NameRow> {
         let core = &self.core;
         let spans = core.trace.spans();
         let mut rows: BTreeMap<(NameId, LayerId), (NameRow, Vec<i64>)> = BTreeMap::new();
         let mut lanes = (None, Vec::new());
-        for span in self.gpu_side_spans(window) {
+        let kept = |l: LayerId| l.has_gpu_side() && l != LayerId::STEP;
+        for span in self.cpu_spans(window, kept) {
             let lane = spans.lane(span);
             if rank.is_some_and(|r| core.trace.lane(lane).rank != r) {
                 continue;
@@ -189,6 +193,7 @@ impl Analysis {
                     max_lag: None,
                     with_gpu: 0,
                     longest: span,
+                    charged_to: None,
                 };
                 (row, Vec::new())
             });
@@ -207,11 +212,23 @@ impl Analysis {
                 row.with_gpu = lags.len() as u64;
                 row.max_lag = lags.iter().copied().max();
                 row.median_lag = percentile(&mut lags, 50);
+                row.charged_to = self.charged_to(row.longest);
                 row
             })
             .collect();
         rows.sort_by_key(|r| (std::cmp::Reverse(r.gpu_launched), r.name, r.layer));
         rows
+    }
+
+    /// The synchronising call that was waiting when the last GPU work of a span ended.
+    fn charged_to(&self, span: SpanId) -> Option<SpanId> {
+        let spans = self.core.trace.spans();
+        let figures = self.span_figures(span, self.options.own);
+        let behind = figures.lag.is_some_and(|lag| lag > 0);
+        let end = figures.gpu_last.filter(|_| behind)?;
+        let calls = self.sync_calls(TimeRange::new(spans.start(span), end));
+        let returns = |call: &SpanId| spans.end(*call).saturating_add(self.options.sync_tol);
+        calls.into_iter().find(|call| returns(call) >= end)
     }
 
     /// The GPUs that some lanes launched on in a window; all where none.

@@ -9,7 +9,7 @@ use super::intervals::Union;
 use super::lanes::{Lane, MaxTree};
 use super::layers::LayerId;
 use super::phases::Phases;
-use crate::model::{LaneId, ProcessId, SpanId, SyncScope};
+use crate::model::{LaneId, NameId, ProcessId, SpanId, SyncScope};
 use crate::time::TimeRange;
 
 /// Operations per block of [`CallStarts`].
@@ -36,6 +36,25 @@ pub struct SyncFigures {
     pub incomplete: bool,
     /// What the GPU loses because nothing was queued behind the wait, without the waits for data that follow.
     pub bubble: Option<i64>,
+}
+
+/// Synchronising calls of one name. Times in ns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SyncNameRow {
+    /// The name.
+    pub name: NameId,
+    /// Calls that start in the window.
+    pub calls: u64,
+    /// Sum of their lengths.
+    pub time: i64,
+    /// Sum of the GPU time that they waited for.
+    pub absorbed: i64,
+    /// The same by the phase that launched it, as far as it is more than nothing, the largest first.
+    pub absorbed_by_phase: Vec<(Option<LayerId>, i64)>,
+    /// Sum of their bubbles, of those whose bubble is known.
+    pub bubble: i64,
+    /// Calls of which the file does not say what they waited for.
+    pub unknown_scope: u64,
 }
 
 /// For a lane of operations: the earliest launch call per block, to find those launched before some instant.
@@ -313,6 +332,47 @@ impl Analysis {
     #[must_use]
     pub fn sync_calls(&self, window: TimeRange) -> Vec<SpanId> {
         self.cpu_spans(window, |l| l == LayerId::SYNC)
+    }
+
+    /// Synchronising calls of CPU lanes that start in a window by name, the longest together first.
+    #[must_use]
+    pub fn sync_names(&self, window: TimeRange) -> Vec<SyncNameRow> {
+        let spans = self.core.trace.spans();
+        let mut rows: BTreeMap<NameId, (SyncNameRow, BTreeMap<Option<LayerId>, i64>)> =
+            BTreeMap::new();
+        for call in self.sync_calls(window) {
+            let name = spans.name(call);
+            let figures = self.sync(call);
+            let (row, by_phase) = rows.entry(name).or_insert_with(|| {
+                let row = SyncNameRow {
+                    name,
+                    calls: 0,
+                    time: 0,
+                    absorbed: 0,
+                    absorbed_by_phase: Vec::new(),
+                    bubble: 0,
+                    unknown_scope: 0,
+                };
+                (row, BTreeMap::new())
+            });
+            row.calls += 1;
+            row.time += spans.dur(call);
+            row.absorbed += figures.absorbed;
+            row.bubble += figures.bubble.unwrap_or(0);
+            row.unknown_scope += u64::from(!figures.known_scope);
+            for (phase, ns) in figures.absorbed_by_phase {
+                *by_phase.entry(phase).or_default() += ns;
+            }
+        }
+        let finish = |(mut row, by_phase): (SyncNameRow, BTreeMap<_, i64>)| {
+            row.absorbed_by_phase = by_phase.into_iter().filter(|p| p.1 > 0).collect();
+            row.absorbed_by_phase
+                .sort_by_key(|p| std::cmp::Reverse(p.1));
+            row
+        };
+        let mut rows: Vec<SyncNameRow> = rows.into_values().map(finish).collect();
+        rows.sort_by_key(|r| (std::cmp::Reverse(r.time), r.name));
+        rows
     }
 
     /// Spans of the wanted layers on CPU lanes that start in a window, in stored order.

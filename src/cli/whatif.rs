@@ -6,10 +6,13 @@ use serde_json::{Value, json};
 
 use super::analyse::{self, Analysed};
 use super::args::Whatif;
+use super::rows::{cells, heads};
 use super::steady::Steady;
 use super::table::{Table, ms, percent, sentence};
 use super::{CliError, EXIT_INCONCLUSIVE, load};
-use crate::analysis::{Basis, Missing, PROFILED_SPEED, Rates, counted};
+use crate::analysis::{Basis, Missing, PROFILED_SPEED, Rates, WhatIf, counted};
+use crate::columns::{Output, WHAT_IF, column, shown};
+use crate::export::rows::object;
 
 const LIMITS: &str = "Limits: loading gets slower with more workers (they share the CPU); near the point where loading just keeps up, its \
 variation alone makes waits; one slow sample blocks, since batches come in order; prefetch depth, storage and memory are not modelled.";
@@ -134,24 +137,17 @@ fn measured(out: &mut String, a: &Analysed, rank: usize, rates: &Rates) {
 
 fn predictions(out: &mut String, a: &Analysed, args: &Whatif, rank: usize, rates: &Rates) {
     measured(out, a, rank, rates);
-    let mut t = Table::new(&[
-        "workers",
-        "step ms",
-        "wait ms",
-        "job ms",
-        "of measured job",
-        "<",
-    ]);
-    t.row(vec![
-        format!("{}", rates.workers),
-        ms(ns(rates.pace.step)),
-        ms(ns(rates.pace.wait)),
-        ms(rates.job.time),
-        percent(rates.job.time, rates.job.time),
-        "measured".to_owned(),
-    ]);
+    let columns = shown(WHAT_IF, Output::Text, "");
+    let mut names = heads(&columns);
+    names.push("<".to_owned());
+    let mut t = Table::new(&names);
+    let mut row = |w: &WhatIf, note: &str| {
+        let mut cells = cells(&a.analysis, &columns, w);
+        cells.push(note.to_owned());
+        t.row(cells);
+    };
+    row(&rates.measured(), "measured");
     for n in args.workers.0..=args.workers.1 {
-        let w = rates.what_if(n, args.cores, args.cache);
         let mut notes = Vec::new();
         if n == rates.workers {
             notes.push("as measured, by the model");
@@ -162,14 +158,7 @@ fn predictions(out: &mut String, a: &Analysed, args: &Whatif, rank: usize, rates
         if args.cache == 0.0 && Some(n) == rates.recommended_workers {
             notes.push("with a quarter to spare");
         }
-        t.row(vec![
-            n.to_string(),
-            ms(ns(w.step)),
-            ms(ns(w.wait)),
-            ms(ns(w.job)),
-            percent(ns(w.job), rates.job.time),
-            notes.join(", "),
-        ]);
+        row(&rates.what_if(n, args.cores, args.cache), &notes.join(", "));
     }
     out.push_str(&t.render());
     if let Some(off) = rates.off().filter(|o| o.abs() >= OFF) {
@@ -206,12 +195,12 @@ fn no_sync(out: &mut String, a: &Analysed, rank: usize) {
 }
 
 fn to_json(a: &Analysed, args: &Whatif, rank: usize, rates: Option<&Rates>) -> Value {
+    let columns = ["workers", "step", "wait", "job"].map(|key| column(WHAT_IF, key));
     let predictions: Option<Vec<Value>> = rates.map(|r| {
-        (args.workers.0..=args.workers.1)
-            .map(|n| {
-                let w = r.what_if(n, args.cores, args.cache);
-                json!({"workers": n, "step": ns(w.step), "wait": ns(w.wait), "job": ns(w.job)})
-            })
+        let answers =
+            (args.workers.0..=args.workers.1).map(|n| r.what_if(n, args.cores, args.cache));
+        answers
+            .map(|w| object(&a.analysis, &columns, &w).into())
             .collect()
     });
     let costs = rates.map(|r| {

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, LayerId};
 
 /// A table of the rows of a type: key, heading in the window, meaning, getter, and what else [`Column`] offers.
 macro_rules! columns {
@@ -14,9 +14,25 @@ macro_rules! columns {
     };
 }
 
+mod layers;
+mod names;
+mod ranks;
 mod steps;
+mod streams;
+mod syncs;
+mod waits;
+mod whatif;
+mod workers;
 
+pub use layers::LAYER;
+pub use names::NAME;
+pub use ranks::RANK;
 pub use steps::STEP;
+pub use streams::STREAM_PAIR;
+pub use syncs::{SYNC, SYNC_NAME};
+pub use waits::WAIT;
+pub use whatif::WHAT_IF;
+pub use workers::WORKER;
 
 /// A column of the rows `R`.
 pub struct Column<R: 'static> {
@@ -56,23 +72,36 @@ pub enum Unit {
     Count,
     /// A share of one.
     Share,
+    /// Things per second.
+    PerSecond,
     /// A name.
     Text,
     /// Yes or no.
     Flag,
 }
 
+/// Times in ns by phase of the loop; `None` is the time between phases.
+pub type ByPhase = [(Option<LayerId>, i64)];
+
 /// A value of a row; `None` is not known or does not apply, which is not zero.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value<'a> {
     /// ns.
     Time(Option<i64>),
+    /// ns, as a mean has them.
+    Mean(Option<f64>),
     /// A number of things.
     Count(Option<u64>),
     /// Part and whole: unknown where there is no whole.
     Share(i64, i64),
+    /// Things per second.
+    Rate(Option<f64>),
     /// A name.
     Text(Option<Cow<'a, str>>),
+    /// A phase of the loop; `None` is the time between phases.
+    Phase(Option<LayerId>),
+    /// Times in ns by phase.
+    Phases(&'a ByPhase),
     /// Yes or no.
     Flag(bool),
 }
@@ -81,12 +110,20 @@ pub enum Value<'a> {
 pub enum Get<R: 'static> {
     /// [`Value::Time`].
     Time(fn(&Analysis, &R) -> Option<i64>),
+    /// [`Value::Mean`].
+    Mean(fn(&Analysis, &R) -> Option<f64>),
     /// [`Value::Count`].
     Count(fn(&Analysis, &R) -> Option<u64>),
     /// [`Value::Share`].
     Share(fn(&Analysis, &R) -> (i64, i64)),
+    /// [`Value::Rate`].
+    Rate(fn(&Analysis, &R) -> Option<f64>),
     /// [`Value::Text`].
     Text(for<'a> fn(&'a Analysis, &'a R) -> Option<Cow<'a, str>>),
+    /// [`Value::Phase`].
+    Phase(fn(&Analysis, &R) -> Option<LayerId>),
+    /// [`Value::Phases`].
+    Phases(for<'a> fn(&'a Analysis, &'a R) -> &'a ByPhase),
     /// [`Value::Flag`].
     Flag(fn(&Analysis, &R) -> bool),
 }
@@ -140,11 +177,28 @@ impl<R> Column<R> {
     #[must_use]
     pub const fn unit(&self) -> Unit {
         match self.get {
-            Get::Time(_) => Unit::Ns,
+            Get::Time(_) | Get::Mean(_) | Get::Phases(_) => Unit::Ns,
             Get::Count(_) => Unit::Count,
             Get::Share(_) => Unit::Share,
-            Get::Text(_) => Unit::Text,
+            Get::Rate(_) => Unit::PerSecond,
+            Get::Text(_) | Get::Phase(_) => Unit::Text,
             Get::Flag(_) => Unit::Flag,
+        }
+    }
+
+    /// Whether its cells are read as text: left-aligned, shortened where there is no room.
+    #[must_use]
+    pub const fn is_text(&self) -> bool {
+        matches!(self.get, Get::Text(_) | Get::Phase(_) | Get::Phases(_))
+    }
+
+    /// Its name where numbers stand without a unit: `wait_ns`.
+    #[must_use]
+    pub fn key_and_unit(&self) -> String {
+        match self.unit() {
+            Unit::Ns => format!("{}_ns", self.key),
+            Unit::PerSecond => format!("{}_per_s", self.key),
+            Unit::Count | Unit::Share | Unit::Text | Unit::Flag => self.key.to_owned(),
         }
     }
 
@@ -153,12 +207,16 @@ impl<R> Column<R> {
     pub fn value<'a>(&self, analysis: &'a Analysis, row: &'a R) -> Value<'a> {
         match self.get {
             Get::Time(get) => Value::Time(get(analysis, row)),
+            Get::Mean(get) => Value::Mean(get(analysis, row)),
             Get::Count(get) => Value::Count(get(analysis, row)),
             Get::Share(get) => {
                 let (part, whole) = get(analysis, row);
                 Value::Share(part, whole)
             }
+            Get::Rate(get) => Value::Rate(get(analysis, row)),
             Get::Text(get) => Value::Text(get(analysis, row)),
+            Get::Phase(get) => Value::Phase(get(analysis, row)),
+            Get::Phases(get) => Value::Phases(get(analysis, row)),
             Get::Flag(get) => Value::Flag(get(analysis, row)),
         }
     }
@@ -173,22 +231,28 @@ impl<R> Column<R> {
     }
 }
 
-/// The columns that an output shows: those with these keys first, then all others in the table's order.
+/// The number of a rank.
+fn number(analysis: &Analysis, rank: usize) -> Option<u64> {
+    Some(analysis.ranks()[rank].rank.into())
+}
+
+/// The columns that an output shows: those with the keys `first` (with blanks between them), then all others in the
+/// table's order.
 #[must_use]
 pub fn shown<R>(
     table: &'static [Column<R>],
     output: Output,
-    first: &[&str],
+    first: &str,
 ) -> Vec<&'static Column<R>> {
-    let mut columns: Vec<_> = table.iter().filter(|c| c.is_in(output)).collect();
-    // Stable: those that are not named keep their order.
-    columns.sort_by_key(|c| {
-        first
-            .iter()
-            .position(|k| *k == c.key)
-            .unwrap_or(first.len())
+    let columns: Vec<_> = table.iter().filter(|c| c.is_in(output)).collect();
+    let named = first.split_whitespace().filter_map(|key| {
+        let found = columns.iter().find(|c| c.key == key);
+        debug_assert!(found.is_some(), "{key} is no column of {output:?}");
+        found.copied()
     });
-    columns
+    let others = columns.iter().copied();
+    let others = others.filter(|c| first.split_whitespace().all(|key| key != c.key));
+    named.chain(others).collect()
 }
 
 /// The column with a key. Evaluated as a constant it is a key of the table or no program.
@@ -222,7 +286,7 @@ mod tests {
 
     fn check<R>(name: &str, table: &'static [Column<R>]) {
         for output in [Output::Json, Output::Csv, Output::Text, Output::Panel] {
-            let columns = shown(table, output, &[]);
+            let columns = shown(table, output, "");
             for (i, c) in columns.iter().enumerate() {
                 let of = format!("{name} {} in {output:?}", c.key);
                 assert!(columns[..i].iter().all(|o| o.key != c.key), "{of}: twice");
@@ -239,12 +303,21 @@ mod tests {
 
     #[test]
     fn columns_have_one_key_and_what_their_outputs_need() {
+        check("LAYER", LAYER);
+        check("NAME", NAME);
+        check("RANK", RANK);
         check("STEP", STEP);
+        check("STREAM_PAIR", STREAM_PAIR);
+        check("SYNC", SYNC);
+        check("SYNC_NAME", SYNC_NAME);
+        check("WAIT", WAIT);
+        check("WHAT_IF", WHAT_IF);
+        check("WORKER", WORKER);
     }
 
     #[test]
     fn outputs_take_named_columns_first_and_all_others_behind() {
-        let columns = shown(STEP, Output::Csv, &["gpu_lag", "rank"]);
+        let columns = shown(STEP, Output::Csv, "gpu_lag rank");
         let keys: Vec<&str> = columns.iter().map(|c| c.key).collect();
         assert_eq!(&keys[..4], ["gpu_lag", "rank", "step", "first"]);
         assert_eq!(keys.last(), Some(&"first_kernel"));

@@ -1,15 +1,15 @@
 //! Columns of steps.
 
-use super::Column;
 use super::Get::{Count, Flag, Text, Time};
 use super::Output::{Json, Panel};
+use super::{Column, number};
 use crate::analysis::{Analysis, LayerId, Step, StepRow};
 
 const PHASE: &str = "Time in this phase, exclusive, CPU clock";
 
 /// Steps of a training loop, in the order of CSV.
 pub const STEP: &[Column<StepRow>] = columns! { StepRow:
-    "rank" "Rank" "Distributed rank": Count(rank), not_in(Json);
+    "rank" "Rank" "Distributed rank": Count(|a, s| number(a, s.rank)), not_in(Json);
     "step" "Step" "Number or name": Text(|a, s| Some(step(a, s).label.as_str().into())), text("step"), not_in(Panel);
     "short" "Step" "Number or name": Text(|a, s| Some(step(a, s).short().into())), only_in(Panel);
     "first" "First" "First of a loader's run: its wait is start-up": Flag(|_, s| s.first), not_in(Panel);
@@ -40,10 +40,6 @@ pub const STEP: &[Column<StepRow>] = columns! { StepRow:
     "first_kernel" "First kernel" "Start of its first kernel after its own start": Time(|_, s| s.first_kernel);
     "gpu_lag" "GPU lag" "End of its last GPU work after its own end": Time(|_, s| s.gpu_lag), text("GPU lag");
 };
-
-fn rank(analysis: &Analysis, row: &StepRow) -> Option<u64> {
-    Some(analysis.ranks()[row.rank].rank.into())
-}
 
 fn step<'a>(analysis: &'a Analysis, row: &StepRow) -> &'a Step {
     &analysis.ranks()[row.rank].steps[row.step]

@@ -3,11 +3,14 @@
 
 use serde_json::{Map, Value, json};
 
+use super::rows::{self, by_phase, object};
 use crate::analysis::{
     Analysis, ColumnSummary, GapCause, Issue, LayerId, LeftOut, Missing, OwnRule, RankMeans,
     RateSet, Rates, StepRow, StepSource, Verdict, round6,
 };
-use crate::columns::{Column, Output, STEP, column, shown};
+use crate::columns::{
+    Column, Output, RANK, STEP, STREAM_PAIR, SYNC, WHAT_IF, WORKER, column, shown,
+};
 use crate::model::{Clock, LaneKind};
 use crate::time::TimeRange;
 
@@ -18,24 +21,11 @@ pub const SCHEMA: u32 = 1;
 const WORKERS: [u32; 8] = [0, 1, 2, 3, 4, 6, 8, 16];
 
 /// Figures of a step, in their order; others follow.
-const STEP_ORDER: [&str; 16] = [
-    "step",
-    "first",
-    "start",
-    "time",
-    "wait",
-    "wait_exposed",
-    "wait_hidden",
-    "wait_unrecorded",
-    "fetch",
-    "in_sync",
-    "gpu_busy",
-    "gpu_idle",
-    "launched",
-    "n_ops",
-    "first_kernel",
-    "gpu_lag",
-];
+const STEP_ORDER: &str = "step first start time wait wait_exposed wait_hidden wait_unrecorded fetch in_sync gpu_busy \
+    gpu_idle launched n_ops first_kernel gpu_lag";
+
+/// Figures of a synchronising call, in their order; others follow.
+const SYNC_ORDER: &str = "dur waited_ops absorbed absorbed_by_phase in_phase tail incomplete";
 
 /// What a report holds.
 #[derive(Clone, Debug, Default)]
@@ -56,8 +46,6 @@ pub struct ReportOptions {
     /// Which launches are a CPU span's own.
     pub own: OwnRule,
 }
-
-use super::rows::object;
 
 mod windows;
 
@@ -131,16 +119,8 @@ fn share(x: Option<f64>) -> Value {
     x.map_or(Value::Null, |x| round6(x).into())
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "modelled times far below 2^63 ns"
-)]
-fn whole(x: f64) -> Value {
-    if x.is_finite() {
-        (x.round() as i64).into()
-    } else {
-        Value::Null
-    }
+fn whole(ns: f64) -> Value {
+    rows::whole(ns).into()
 }
 
 fn sources(analysis: &Analysis) -> Value {
@@ -157,18 +137,6 @@ fn sources(analysis: &Analysis) -> Value {
         })
     };
     analysis.trace().sources().iter().map(one).collect()
-}
-
-fn by_phase(analysis: &Analysis, parts: &[(Option<LayerId>, i64)], none: &str) -> Value {
-    let name = |l: Option<LayerId>| {
-        l.map_or(none, |l| &analysis.layers().info(l).name)
-            .to_owned()
-    };
-    let parts = parts.iter();
-    parts
-        .map(|&(l, ns)| (name(l), Value::from(ns)))
-        .collect::<Object>()
-        .into()
 }
 
 fn gpu_json(analysis: &Analysis, gpu: usize, window: TimeRange, light: bool) -> Value {
@@ -241,7 +209,7 @@ fn rank_json(analysis: &Analysis, r: usize, window: TimeRange, gpus: &Object) ->
     out["verdict"] = verdict_json(analysis, &verdict);
     let rates = analysis.rates(r, window);
     out["rates"] = rates.as_ref().map_or(Value::Null, rates_json);
-    out["whatif"] = rates.as_ref().map_or(Value::Null, what_if);
+    out["whatif"] = rates.as_ref().map_or(Value::Null, |r| what_if(analysis, r));
     out
 }
 
@@ -274,7 +242,7 @@ fn loop_json(analysis: &Analysis, r: usize, window: TimeRange) -> Value {
         let value = known.then(|| summary(ColumnSummary::of(values)));
         (c.key.to_owned(), value.unwrap_or(Value::Null))
     });
-    let columns = shown(STEP, Output::Json, &STEP_ORDER);
+    let columns = shown(STEP, Output::Json, STEP_ORDER);
     json!({
         "lane": analysis.trace().lane(f.lane).key,
         "n_fetch": f.n_fetch,
@@ -311,20 +279,15 @@ fn step(analysis: &Analysis, columns: &[&Column<StepRow>], row: &StepRow) -> Val
 
 fn workers(analysis: &Analysis, r: usize, window: TimeRange) -> Value {
     let f = analysis.workers(r, window);
-    let of_gpu = |ns: i64| analysis.ranks()[r].gpu.map(|_| ns);
-    let mut rows = Object::new();
-    for row in &f.rows {
-        let value = json!({
-            "load": row.load, "n": row.n, "util": share(row.util),
-            "hidden": of_gpu(row.hidden), "exposed": of_gpu(row.exposed), "unrecorded": row.unrecorded,
-            "during_wait": row.during_wait, "whole_median": row.whole_median,
-        });
-        rows.insert(row.key.clone(), value);
-    }
+    let columns = shown(WORKER, Output::Json, "load n");
+    let rows = f
+        .rows
+        .iter()
+        .map(|row| (row.key.clone(), object(analysis, &columns, row).into()));
     json!({
-        "procs": rows, "n_procs": f.rows.len(), "load_sum": f.load_sum, "busiest": f.busiest,
-        "hidden_sum": of_gpu(f.hidden_sum), "exposed_sum": of_gpu(f.exposed_sum),
-        "any_load": f.any_load, "any_load_hidden": of_gpu(f.any_load_hidden),
+        "procs": rows.collect::<Object>(), "n_procs": f.rows.len(), "load_sum": f.load_sum,
+        "busiest": f.busiest, "hidden_sum": f.hidden_sum, "exposed_sum": f.exposed_sum,
+        "any_load": f.any_load, "any_load_hidden": f.any_load_hidden,
     })
 }
 
@@ -410,19 +373,16 @@ fn rates_json(r: &Rates) -> Value {
     out
 }
 
-fn what_if(r: &Rates) -> Value {
+fn what_if(analysis: &Analysis, r: &Rates) -> Value {
+    let columns = shown(WHAT_IF, Output::Json, "");
     let mut out = Object::new();
     let mut numbers = WORKERS.to_vec();
     numbers.extend([r.workers].into_iter().chain(r.recommended_workers));
     numbers.sort_unstable();
     numbers.dedup();
     for n in numbers {
-        let w = r.what_if(n, None, 0.0);
-        let value = json!({
-            "step": whole(w.step), "wait": whole(w.wait), "job": whole(w.job),
-            "R": share(w.rates.loader), "stalled": w.rates.stalled,
-        });
-        out.insert(n.to_string(), value);
+        let prediction = object(analysis, &columns, &r.what_if(n, None, 0.0));
+        out.insert(n.to_string(), prediction.into());
     }
     out.into()
 }
@@ -430,17 +390,14 @@ fn what_if(r: &Rates) -> Value {
 fn rank_table(analysis: &Analysis, window: TimeRange) -> Value {
     let table = analysis.rank_table(window);
     let number = |i: usize| analysis.ranks()[i].rank;
-    let mean = |x: Option<f64>| x.map_or(Value::Null, whole);
+    let columns = shown(RANK, Output::Json, "");
     let row = |m: &RankMeans| {
-        json!({
-            "time": mean(m.time), "wait": mean(m.wait), "wait_exposed": mean(m.wait_exposed),
-            "h2d": mean(m.h2d), "forward": mean(m.forward), "backward": mean(m.backward),
-            "optimizer": mean(m.optimizer), "other": mean(m.other),
-            "exposed_comm": mean(m.exposed_comm),
-        })
+        (
+            number(m.rank).to_string(),
+            object(analysis, &columns, m).into(),
+        )
     };
-    let rows = table.rows.iter().enumerate();
-    let rows: Object = rows.map(|(i, m)| (number(i).to_string(), row(m))).collect();
+    let rows: Object = table.rows.iter().map(row).collect();
     let straggler = table.straggler.as_ref().map(|s| {
         let coverage = s.coverage.iter();
         let name = |k: &str| k.trim_end_matches("_STRAGGLER").to_owned();
@@ -460,22 +417,14 @@ fn rank_table(analysis: &Analysis, window: TimeRange) -> Value {
 
 /// Pairs of streams, and the number of those that are not listed because a GPU has too many.
 fn overlap(analysis: &Analysis, window: TimeRange) -> (Value, u64) {
+    let columns = shown(STREAM_PAIR, Output::Json, "");
     let mut out = Object::new();
     let found = analysis.stream_pairs(window);
     let left_out = found.count_left_out();
     for p in found.pairs {
-        let key = format!(
-            "{}|{}",
-            analysis.stream_key(p.first),
-            analysis.stream_key(p.second)
-        );
-        let value = json!({
-            "both": p.both, "min_busy": p.min_busy, "ratio": share(p.ratio()),
-            "kernel_kernel": p.kernel_kernel, "copy_kernel": p.copy_kernel,
-            "kernel_copy": p.kernel_copy, "comm_kernel": p.comm_kernel,
-            "kernel_comm": p.kernel_comm,
-        });
-        out.insert(key, value);
+        let key = |s| analysis.stream_key(s);
+        let key = format!("{}|{}", key(p.first), key(p.second));
+        out.insert(key, object(analysis, &columns, &p).into());
     }
     (out.into(), left_out)
 }
@@ -543,17 +492,10 @@ fn spans(analysis: &Analysis, options: &ReportOptions, window: TimeRange) -> [Ob
             out[2].insert(span.0.to_string(), json!({"n_ops": n, "sum": sum}));
         }
     }
+    let columns = shown(SYNC, Output::Json, SYNC_ORDER);
     for span in analysis.sync_calls(window) {
-        let f = analysis.sync(span);
-        let name = |l: Option<LayerId>| l.map_or("none", |l| &analysis.layers().info(l).name);
-        let value = json!({
-            "dur": analysis.trace().spans().dur(span), "waited_ops": f.waited_ops,
-            "absorbed": f.absorbed,
-            "absorbed_by_phase": by_phase(analysis, &f.absorbed_by_phase, "none"),
-            "in_phase": name(f.in_phase), "tail": f.tail, "incomplete": f.incomplete,
-            "bubble": f.bubble,
-        });
-        out[1].insert(span.0.to_string(), value);
+        let value = object(analysis, &columns, &analysis.sync(span));
+        out[1].insert(span.0.to_string(), value.into());
     }
     out
 }

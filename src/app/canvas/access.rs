@@ -56,8 +56,8 @@ fn waits(ui: &Ui, doc: &Document, scene: &Scene<'_>) {
         );
         node.widget_info(|| {
             let exposed = match wait.exposed {
-                0 => String::new(),
-                ns => format!(", {} exposed", format_ns(ns)),
+                None | Some(0) => String::new(),
+                Some(ns) => format!(", {} exposed", format_ns(ns)),
             };
             let at = format_ns(wait.range.start);
             let text = format!(

@@ -145,7 +145,7 @@ fn span_lines(doc: &Document, span: SpanId) -> Vec<String> {
         lines.push(format!("{kind}{bytes}"));
     }
     if let Some(w) = crate::app::canvas::wait_of(doc, span).filter(|_| is_wait(doc, span)) {
-        lines.push(parts_text(doc, &doc.analysis.waits()[w]));
+        lines.push(parts_text(&doc.analysis.waits()[w]));
     }
     lines.extend(link_line(doc, span));
     lines.extend(doc.jobs.queued.get(&span).map(|text| (**text).clone()));
@@ -256,13 +256,13 @@ fn run_lines(doc: &Document, mark: &Mark) -> Vec<String> {
 
 /// How a wait divides into exposed, hidden and not recorded time.
 #[must_use]
-pub fn parts_text(doc: &Document, wait: &crate::analysis::Wait) -> String {
-    if doc.analysis.ranks()[wait.rank].gpu.is_none() {
+pub fn parts_text(wait: &crate::analysis::Wait) -> String {
+    let (Some(exposed), Some(hidden)) = (wait.exposed, wait.hidden) else {
         return "No GPU events: what was hidden cannot be told".to_owned();
-    }
+    };
     let mut parts = vec![
-        format!("{} exposed", format_ns(wait.exposed)),
-        format!("{} hidden", format_ns(wait.hidden)),
+        format!("{} exposed", format_ns(exposed)),
+        format!("{} hidden", format_ns(hidden)),
     ];
     if wait.unrecorded > 0 {
         parts.push(format!("{} not recorded", format_ns(wait.unrecorded)));
@@ -274,7 +274,7 @@ fn wait_lines(doc: &Document, w: usize) -> Vec<String> {
     let wait = &doc.analysis.waits()[w];
     vec![
         format!("Batch wait {}", format_ns(wait.range.len())),
-        parts_text(doc, wait),
+        parts_text(wait),
         doc.trace.span_name(wait.span).to_owned(),
         format!("starts at {}", format_ns(wait.range.start)),
     ]

@@ -27,7 +27,7 @@ impl Walk {
         let all = analysis.waits();
         let own = |i: usize| rank.is_none_or(|r| r == i);
         let mut waits: Vec<usize> = (0..all.len())
-            .filter(|&i| all[i].exposed > 0 && own(all[i].rank))
+            .filter(|&i| all[i].exposed > Some(0) && own(all[i].rank))
             .collect();
         waits.sort_by_key(|&i| (all[i].range.start, i));
         let ranks = || analysis.ranks().iter().enumerate();
@@ -121,7 +121,10 @@ impl Walk {
             (Some(i), _) => {
                 let exposed = analysis.waits()[self.waits[i]].exposed;
                 let at = format_count(i as u64 + 1);
-                format!("Exposed wait {at} of {n} · {}", format_ns(exposed))
+                format!(
+                    "Exposed wait {at} of {n} · {}",
+                    format_ns(exposed.unwrap_or(0))
+                )
             }
             (None, 1) => "1 exposed wait".to_owned(),
             (None, _) => format!("{n} exposed waits"),

@@ -158,14 +158,14 @@ fn facts(doc: &Document, span: SpanId) -> Vec<(&'static str, String)> {
     let is_wait = analysis.layers().class_of(span) == LayerClass::Wait;
     if let Some(w) = crate::app::canvas::wait_of(doc, span).filter(|_| is_wait) {
         let wait = &analysis.waits()[w];
-        if analysis.ranks()[wait.rank].gpu.is_none() {
-            out.push(("Exposed", "unknown: no GPU events".to_owned()));
-        } else {
-            out.push(("Exposed", format_ns(wait.exposed)));
-            out.push(("Hidden", format_ns(wait.hidden)));
+        if let (Some(exposed), Some(hidden)) = (wait.exposed, wait.hidden) {
+            out.push(("Exposed", format_ns(exposed)));
+            out.push(("Hidden", format_ns(hidden)));
             if wait.unrecorded > 0 {
                 out.push(("Not recorded", format_ns(wait.unrecorded)));
             }
+        } else {
+            out.push(("Exposed", "unknown: no GPU events".to_owned()));
         }
     }
     let place = doc.tree.lod().place(trace, span);

@@ -5,25 +5,16 @@ use std::sync::Arc;
 use egui::Ui;
 
 use super::{FnTable, Scope, busy_ui, caption_ui, empty_ui, shown_ui, waker};
-use crate::analysis::{Analysis, LayerId, NameRow};
+use crate::analysis::{Analysis, NameRow};
 use crate::app::model::action::{Action, Actions};
 use crate::app::model::document::Document;
 use crate::app::model::latest::Latest;
 use crate::app::model::state::AppState;
 use crate::app::widgets::look::Look;
 use crate::app::widgets::table::{Cell, Column, Table, TableState};
-use crate::model::SpanId;
-use crate::time::TimeRange;
 
 /// CPU spans by name, of a window.
-pub type Job = Latest<Scope, Vec<Row>>;
-
-/// One name.
-pub struct Row {
-    row: NameRow,
-    /// The call in which the wait for its GPU work shows up, of the longest span.
-    charged_to: Option<SpanId>,
-}
+pub type Job = Latest<Scope, Vec<NameRow>>;
 
 const CAPTION: &str = "CPU time of a span is not its GPU time: work is queued and runs later. \
     Tail = end of the last GPU work a span launched, after the span's own end. Click: the longest span of the name.";
@@ -50,45 +41,21 @@ pub fn lag_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
     };
     let (analysis, stamp) = (doc.analysis.clone(), doc.jobs.lag.stamp());
     let selected = doc.span.map(|s| doc.trace.spans().name(s));
-    let table = table(&analysis, &rows, &look).selected(|row| selected == Some(rows[row].row.name));
+    let table = table(&analysis, &rows, &look).selected(|row| selected == Some(rows[row].name));
     if let Some(row) = shown_ui(ui, doc, &table, stamp, TableState::descending(3)) {
-        actions.push(Action::RevealSpan(rows[row].row.longest));
+        actions.push(Action::RevealSpan(rows[row].longest));
     }
 }
 
-fn request(ui: &Ui, doc: &mut Document) -> Option<Arc<Vec<Row>>> {
+fn request(ui: &Ui, doc: &mut Document) -> Option<Arc<Vec<NameRow>>> {
     let scope = Scope::of(doc);
     let (analysis, rank) = (doc.analysis.clone(), scope.number(doc));
-    let make = move || {
-        let rows = analysis.name_table(scope.range, rank).into_iter();
-        // Steps have a tab of their own, and usually a name each.
-        let rows = rows.filter(|r| r.layer != LayerId::STEP);
-        rows.map(|row| Row {
-            charged_to: charged_to(&analysis, &row),
-            row,
-        })
-        .collect()
-    };
+    let make = move || analysis.name_table(scope.range, rank);
     doc.jobs.lag.request(scope, make, waker(ui.ctx()));
     doc.jobs.lag.last().cloned()
 }
 
-/// The synchronising call that was waiting when the last GPU work of the longest span ended.
-fn charged_to(analysis: &Analysis, row: &NameRow) -> Option<SpanId> {
-    let spans = analysis.trace().spans();
-    let figures = analysis.span_figures(row.longest, analysis.options().own);
-    let end = figures
-        .gpu_last
-        .filter(|_| figures.lag.is_some_and(|l| l > 0))?;
-    let from = spans.start(row.longest);
-    let calls = analysis.sync_calls(TimeRange::new(from, end));
-    let tolerance = analysis.options().sync_tol;
-    calls
-        .into_iter()
-        .find(|&c| spans.end(c).saturating_add(tolerance) >= end)
-}
-
-fn table<'a>(analysis: &'a Analysis, rows: &'a [Row], look: &'a Look) -> FnTable<'a> {
+fn table<'a>(analysis: &'a Analysis, rows: &'a [NameRow], look: &'a Look) -> FnTable<'a> {
     let columns = vec![
         Column::text("Span", 220.0, "Name of the CPU span"),
         Column::number("Calls", 70.0, "Spans of this name"),
@@ -117,7 +84,7 @@ fn table<'a>(analysis: &'a Analysis, rows: &'a [Row], look: &'a Look) -> FnTable
         ),
     ];
     FnTable::new(columns, rows.len(), move |row, column| {
-        let r = &rows[row].row;
+        let r = &rows[row];
         match column {
             0 => Cell::text(analysis.trace().name(r.name)),
             1 => Cell::Count(r.count),
@@ -127,13 +94,13 @@ fn table<'a>(analysis: &'a Analysis, rows: &'a [Row], look: &'a Look) -> FnTable
             5 => Cell::ns(r.median_lag),
             6 => Cell::ns(r.max_lag),
             7 => Cell::Count(r.with_gpu),
-            _ => match rows[row].charged_to {
+            _ => match r.charged_to {
                 Some(call) => Cell::text(analysis.trace().span_name(call)),
                 None => Cell::None,
             },
         }
     })
-    .swatch(move |row| Some(look.swatch(analysis.layers().info(rows[row].row.layer).class)))
+    .swatch(move |row| Some(look.swatch(analysis.layers().info(rows[row].layer).class)))
 }
 
 /// Runs `use_it` with the table.

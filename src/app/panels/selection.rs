@@ -287,7 +287,6 @@ fn table<'a>(
         ),
         Column::number("% of selection", 105.0, "Wall time as a share of the range"),
     ];
-    let gpus = !selection.gpus.is_empty();
     FnTable::new(columns, rows.len(), move |row, column| {
         let r = rows[row];
         let info = analysis.layers().info(r.layer);
@@ -299,7 +298,7 @@ fn table<'a>(
             4 => Cell::Count(r.count),
             5 => Cell::ns(r.mean()),
             6 => Cell::ns(known.and_then(|k| k.get(&r.layer)).map(|p| p.p95)),
-            7 => Cell::ns((gpus && !is_gpu(info.class)).then_some(r.exposed)),
+            7 => Cell::ns(r.exposed.filter(|_| !is_gpu(info.class))),
             _ => Cell::share_of(r.wall, selection.window.len()),
         }
     })
@@ -351,7 +350,7 @@ pub fn value(doc: &mut Document) -> Option<serde_json::Value> {
                 "median_ns": p.map(|p| p.median),
                 "p95_ns": p.map(|p| p.p95),
                 "max_ns": p.map(|p| p.max),
-                "exposed_ns": (!selection.gpus.is_empty()).then_some(r.exposed),
+                "exposed_ns": r.exposed,
             })
         })
         .collect();

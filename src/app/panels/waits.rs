@@ -116,7 +116,6 @@ fn table<'a>(analysis: &'a Analysis, rows: &'a [Row], current: Option<usize>) ->
     FnTable::new(columns, rows.len(), move |row, column| {
         let wait = &analysis.waits()[rows[row].wait];
         let rank = &analysis.ranks()[wait.rank];
-        let known = rank.gpu.is_some();
         match column {
             0 => wait
                 .step
@@ -124,8 +123,8 @@ fn table<'a>(analysis: &'a Analysis, rows: &'a [Row], current: Option<usize>) ->
             1 => Cell::Count(u64::from(rank.rank)),
             2 => Cell::Ns(wait.range.start),
             3 => Cell::Ns(wait.range.len()),
-            4 => Cell::ns(known.then_some(wait.hidden)),
-            5 => Cell::ns(known.then_some(wait.exposed)),
+            4 => Cell::ns(wait.hidden),
+            5 => Cell::ns(wait.exposed),
             6 => Cell::Ns(wait.unrecorded),
             _ => Cell::text(rows[row].workers.as_str()),
         }

@@ -57,7 +57,9 @@ fn request(ui: &Ui, doc: &mut Document) -> Option<Arc<Vec<(usize, WorkerFigures)
 }
 
 fn summary(analysis: &crate::analysis::Analysis, figures: &[(usize, WorkerFigures)]) -> String {
-    let sum = |f: &dyn Fn(&WorkerFigures) -> i64| figures.iter().map(|(_, w)| f(w)).sum::<i64>();
+    let sum = |f: &dyn Fn(&WorkerFigures) -> Option<i64>| -> i64 {
+        figures.iter().filter_map(|(_, w)| f(w)).sum()
+    };
     let processes: usize = figures.iter().map(|(_, f)| f.rows.len()).sum();
     let s = if processes == 1 { "" } else { "es" };
     let known = figures
@@ -74,7 +76,7 @@ fn summary(analysis: &crate::analysis::Analysis, figures: &[(usize, WorkerFigure
     };
     format!(
         "Loading work: {} in {processes} process{s}; {covered}. Busiest process: {}.",
-        format_ns(sum(&|f| f.load_sum)),
+        format_ns(sum(&|f| Some(f.load_sum))),
         format_ns(figures.iter().map(|(_, f)| f.busiest).max().unwrap_or(0)),
     )
 }
@@ -105,14 +107,13 @@ fn table<'a>(
     FnTable::new(columns, rows.len(), move |row, column| {
         let (rank, r) = rows[row];
         let info = &analysis.ranks()[rank];
-        let gpu = |ns: i64| Cell::ns(info.gpu.is_some().then_some(ns));
         match column {
             0 => Cell::text(r.key.as_str()),
             1 => Cell::Count(u64::from(info.rank)),
             2 => Cell::Ns(r.load),
-            3 => r.util.map_or(Cell::None, Cell::Share),
-            4 => gpu(r.hidden),
-            5 => gpu(r.exposed),
+            3 => Cell::share_of(r.load, r.window),
+            4 => Cell::ns(r.hidden),
+            5 => Cell::ns(r.exposed),
             6 => Cell::Ns(r.unrecorded),
             7 => Cell::Ns(r.during_wait),
             8 => Cell::Count(r.n),

@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::super::analyse::Analysed;
+use super::super::rows;
 use super::super::table::{Table, ms, percent, printable, us, were};
 use super::{heading, say};
 use crate::analysis::{GapCause, QUEUE_FULL, STREAMS_PAIRED, counted};
+use crate::columns::{Output, STREAM_PAIR, shown};
 use crate::model::DeviceId;
 use crate::time::format_count;
 
@@ -14,7 +16,7 @@ const IN_FULL: usize = 2;
 /// Streams and pairs listed.
 const LISTED: usize = 12;
 
-fn shown(a: &Analysed) -> Vec<usize> {
+fn wanted(a: &Analysed) -> Vec<usize> {
     match a.rank.map(|r| a.analysis.ranks()[r].gpu) {
         Some(gpu) => gpu.into_iter().collect(),
         None => (0..a.analysis.gpus().len()).collect(),
@@ -23,7 +25,7 @@ fn shown(a: &Analysed) -> Vec<usize> {
 
 /// What each GPU did.
 pub fn gpus(out: &mut String, a: &Analysed) {
-    let gpus = shown(a);
+    let gpus = wanted(a);
     if gpus.is_empty() {
         heading(out, "GPU");
         say(
@@ -247,7 +249,7 @@ pub fn launches(out: &mut String, a: &Analysed) {
 
 fn shown_devices(a: &Analysed) -> BTreeSet<DeviceId> {
     let gpus = a.analysis.gpus();
-    shown(a).into_iter().map(|g| gpus[g].device).collect()
+    wanted(a).into_iter().map(|g| gpus[g].device).collect()
 }
 
 fn queues(out: &mut String, a: &Analysed) {
@@ -316,28 +318,9 @@ pub fn streams(out: &mut String, a: &Analysed) {
         }
         return;
     }
-    let mut t = Table::new(&[
-        "streams",
-        "both",
-        "of the shorter",
-        "kernels",
-        "copies/kernels",
-        "comm/kernels",
-    ]);
-    for p in pairs.iter().take(LISTED) {
-        t.row(vec![
-            format!(
-                "{} and {}",
-                a.analysis.stream_key(p.first),
-                a.analysis.stream_key(p.second)
-            ),
-            ms(p.both),
-            percent(p.both, p.min_busy),
-            ms(p.kernel_kernel),
-            ms(p.copy_kernel + p.kernel_copy),
-            ms(p.comm_kernel + p.kernel_comm),
-        ]);
-    }
+    let columns = shown(STREAM_PAIR, Output::Text, "");
+    let listed = pairs.iter().take(LISTED);
+    let t = rows::table(&a.analysis, &columns, listed, |_, _| {});
     out.push_str(&t.render());
     if pairs.len() > LISTED {
         say(

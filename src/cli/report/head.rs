@@ -5,9 +5,11 @@ use std::path::Path;
 
 use super::super::analyse::Analysed;
 use super::super::notices;
+use super::super::rows;
 use super::super::table::{Table, ms, percent, printable};
 use super::{IN_FULL, heading, of_rank, say};
 use crate::analysis::{Missing, Verdict, counted};
+use crate::columns::{Output, RANK, shown};
 use crate::time::{format_count, format_ns};
 
 /// What was opened, in a few words: file names, or the folder that holds all of them.
@@ -179,7 +181,7 @@ fn longest(out: &mut String, a: &Analysed, rank: usize) {
         .analysis
         .waits()
         .iter()
-        .filter(|w| w.rank == rank && w.range.overlaps(a.window) && w.exposed > 0)
+        .filter(|w| w.rank == rank && w.range.overlaps(a.window) && w.exposed > Some(0))
         .collect();
     waits.sort_by_key(|w| (std::cmp::Reverse(w.exposed), w.range.start));
     let start = a.analysis.trace().extent().start;
@@ -194,7 +196,7 @@ fn longest(out: &mut String, a: &Analysed, rank: usize) {
             };
             format!(
                 "{} at {}{loading}",
-                format_ns(w.exposed),
+                format_ns(w.exposed.unwrap_or(0)),
                 format_ns(w.range.start - start)
             )
         })
@@ -219,42 +221,12 @@ pub fn ranks(out: &mut String, a: &Analysed) {
             counted(means.common_steps as u64, "step")
         ),
     );
-    let cell = |ns: Option<f64>| ns.map_or_else(|| "-".to_owned(), |ns| format!("{:.3}", ns / 1e6));
-    let mut t = Table::new(&[
-        "rank",
-        "step",
-        "wait",
-        "exposed",
-        "h2d",
-        "forward",
-        "backward",
-        "optimizer",
-        "other",
-        "exposed comm",
-    ]);
-    for (i, m) in means.rows.iter().enumerate() {
-        let mark = if means.median == Some(i) {
-            " (median)"
-        } else {
-            ""
-        };
-        let mut row = vec![format!("{}{mark}", all[i].rank)];
-        row.extend(
-            [
-                m.time,
-                m.wait,
-                m.wait_exposed,
-                m.h2d,
-                m.forward,
-                m.backward,
-                m.optimizer,
-                m.other,
-                m.exposed_comm,
-            ]
-            .map(cell),
-        );
-        t.row(row);
-    }
+    let columns = shown(RANK, Output::Text, "");
+    let t = rows::table(&a.analysis, &columns, &means.rows, |row, cells| {
+        let median = means.median == Some(row.rank);
+        let mark = if median { " (median)" } else { "" };
+        cells[0] = format!("{}{mark}", all[row.rank].rank);
+    });
     out.push_str(&t.render());
     if let Some(s) = &means.straggler {
         say(

@@ -3,20 +3,19 @@
 use std::sync::atomic::AtomicBool;
 
 use super::super::analyse::Analysed;
-use super::super::table::{Table, ms, percent, printable, us};
+use super::super::rows;
 use super::{heading, say};
-use crate::analysis::{Percentiles, Scope};
-use crate::time::format_count;
+use crate::analysis::Scope;
+use crate::columns::{LAYER, Output, shown};
 
 /// Wall time, sum over processes, busiest process, spans and their lengths, by layer.
 pub fn layers(out: &mut String, a: &Analysed) {
     let scope = a.rank.map_or(Scope::All, Scope::Rank);
-    let selection = a.analysis.selection(a.window, scope);
+    let mut selection = a.analysis.selection(a.window, scope);
     let never = AtomicBool::new(false);
-    let percentiles = a
-        .analysis
-        .percentiles(a.window, scope, &never)
-        .unwrap_or_default();
+    if let Some(percentiles) = a.analysis.percentiles(a.window, scope, &never) {
+        selection.add(&percentiles);
+    }
     let mut rows: Vec<_> = selection.rows.iter().filter(|r| r.touching > 0).collect();
     if rows.is_empty() {
         return;
@@ -24,42 +23,13 @@ pub fn layers(out: &mut String, a: &Analysed) {
     rows.sort_by_key(|r| (std::cmp::Reverse(r.wall), r.layer));
     heading(out, "Layers");
     let has_gpu = !a.analysis.gpus().is_empty();
-    let mut t = Table::new(&[
-        "layer",
-        "wall ms",
-        "of time",
-        "sum ms",
-        "busiest ms",
-        "exposed ms",
-        "spans",
-        "mean µs",
-        "p95 µs",
-        "max µs",
-    ]);
-    for r in rows {
-        let of = |f: fn(&Percentiles) -> i64| {
-            percentiles
-                .get(&r.layer)
-                .map_or_else(|| "-".to_owned(), |p| us(f(p)))
-        };
-        let mark = if r.reaches_past { "*" } else { "" };
-        t.row(vec![
-            printable(&a.analysis.layers().info(r.layer).name),
-            ms(r.wall),
-            percent(r.wall, a.window.len()),
-            ms(r.sum),
-            ms(r.busiest),
-            if has_gpu {
-                ms(r.exposed)
-            } else {
-                "-".to_owned()
-            },
-            format!("{}{mark}", format_count(r.count)),
-            r.mean().map_or_else(|| "-".to_owned(), us),
-            of(|p| p.p95),
-            of(|p| p.max),
-        ]);
-    }
+    let columns = shown(LAYER, Output::Text, "layer wall share sum busiest exposed");
+    let count = columns.iter().position(|c| c.key == "count");
+    let t = rows::table(&a.analysis, &columns, rows, |row, cells| {
+        if let Some(i) = count.filter(|_| row.reaches_past) {
+            cells[i].push('*');
+        }
+    });
     out.push_str(&t.render());
     say(
         out,

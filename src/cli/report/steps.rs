@@ -3,13 +3,12 @@
 use std::io::{self, Write};
 
 use super::super::analyse::Analysed;
-use super::super::rows::{cells, heads};
-use super::super::table::{Table, ms, percent, printable, shorten};
+use super::super::rows::{self, cells, heads};
+use super::super::table::{Table, ms, shorten};
 use super::{heading, ms_or_dash, of_rank, say};
 use crate::analysis::{ColumnSummary, StepRow, counted};
-use crate::columns::{Column, Output, STEP, shown};
+use crate::columns::{Column, Output, STEP, WORKER, shown};
 use crate::export;
-use crate::time::format_count;
 
 /// Steps listed from the beginning and from the end.
 const LISTED: usize = 12;
@@ -19,7 +18,7 @@ type Pick = fn(&ColumnSummary) -> Option<i64>;
 
 /// All steps of the ranks asked for as CSV, in ns.
 pub fn csv(a: &Analysed, out: &mut dyn Write) -> io::Result<()> {
-    let columns = shown(STEP, Output::Csv, &[]);
+    let columns = shown(STEP, Output::Csv, "");
     let ranks = a.ranks().into_iter();
     let steps = ranks.flat_map(|rank| a.analysis.step_rows(rank, a.window).0);
     export::rows::csv(out, &a.analysis, &columns, steps)
@@ -50,7 +49,7 @@ pub fn steps(out: &mut String, a: &Analysed, rank: usize) {
             r.steps_how.text()
         ),
     );
-    let columns = shown(STEP, Output::Text, &[]);
+    let columns = shown(STEP, Output::Text, "");
     let mut t = Table::new(&heads(&columns));
     for row in listed(&rows) {
         t.row(match row {
@@ -90,10 +89,6 @@ fn listed<'a>(rows: &[&'a StepRow]) -> Vec<Option<&'a StepRow>> {
     let head = rows[..LISTED].iter().copied().map(Some);
     let tail = rows[rows.len() - LISTED..].iter().copied().map(Some);
     head.chain([None]).chain(tail).collect()
-}
-
-fn of_gpu(has_gpu: bool, ns: i64) -> String {
-    if has_gpu { ms(ns) } else { "-".to_owned() }
 }
 
 fn step(a: &Analysed, columns: &[&Column<StepRow>], row: &StepRow) -> Vec<String> {
@@ -136,7 +131,7 @@ fn summary(
 /// Steps of many ranks: the medians of each.
 pub fn steps_of_ranks(out: &mut String, a: &Analysed) {
     heading(out, "Median steps, in ms");
-    let columns = shown(STEP, Output::Text, &[]);
+    let columns = shown(STEP, Output::Text, "");
     let mut names = heads(&columns);
     names.splice(..1, ["rank".to_owned(), "steps".to_owned()]);
     let mut t = Table::new(&names);
@@ -161,12 +156,9 @@ pub fn workers(out: &mut String, a: &Analysed, rank: usize) {
         return;
     }
     heading(out, &format!("Loading work{}, in ms", of_rank(a, rank)));
-    let has_gpu = a.analysis.ranks()[rank].gpu.is_some();
-    let hidden = if has_gpu {
-        format!("; {} ms of it ran while the GPU worked", ms(f.hidden_sum))
-    } else {
-        String::new()
-    };
+    let hidden = f.hidden_sum.map_or(String::new(), |ns| {
+        format!("; {} ms of it ran while the GPU worked", ms(ns))
+    });
     say(
         out,
         &format!(
@@ -177,28 +169,9 @@ pub fn workers(out: &mut String, a: &Analysed, rank: usize) {
             ms(f.any_load),
         ),
     );
-    let mut t = Table::new(&[
-        "process",
-        "load",
-        "of time",
-        "hidden",
-        "exposed",
-        "during waits",
-        "loads",
-        "median",
-    ]);
-    for row in f.rows.iter().take(2 * LISTED) {
-        t.row(vec![
-            printable(&row.key),
-            ms(row.load),
-            percent(row.load, a.window.len()),
-            of_gpu(has_gpu, row.hidden),
-            of_gpu(has_gpu, row.exposed),
-            ms(row.during_wait),
-            format_count(row.n),
-            ms_or_dash(row.whole_median),
-        ]);
-    }
+    let columns = shown(WORKER, Output::Text, "");
+    let listed = f.rows.iter().take(2 * LISTED);
+    let t = rows::table(&a.analysis, &columns, listed, |_, _| {});
     out.push_str(&t.render());
     if f.rows.len() > 2 * LISTED {
         say(
