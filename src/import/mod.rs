@@ -6,46 +6,22 @@
 
 use std::path::PathBuf;
 
-use crate::model::{Trace, TraceBuilder, TracerFacts};
+use crate::model::{Trace, TracerFacts};
 
-mod args;
-mod candidate;
+mod bytes;
 mod chrome;
-mod container;
-mod copies;
-mod damage;
+mod contract;
 mod dftracer;
-mod error;
-mod find;
-mod folder;
-mod gzip;
-mod input;
-mod lenient;
-mod memory;
 mod nsight;
-mod open;
-mod piece;
-mod progress;
-mod report;
-mod runs;
-mod small;
-mod sniff;
-mod stages;
-mod together;
-mod traps;
-mod wide;
+mod opening;
+mod recognise;
+mod text;
 
-pub(crate) use input::Input;
-
-pub use args::{ArgsReader, FoundArgs, SharedArgs};
-pub use error::{ErrorKind, LoadError};
-pub use progress::{Phase, Progress};
-pub use report::{FileReport, ImportReport, Notice, NoticeKind, Place};
-pub use small::{SMALL, open_regular, read_small};
-
-/// Times from here on, ns, can only be counted from 1970, and those of a recording in Unix time are not below it:
-/// September 2001.
-const UNIX_FROM: i64 = 1_000_000_000_000_000_000;
+pub use bytes::small::{SMALL, open_regular, read_small};
+pub use contract::error::{ErrorKind, LoadError};
+pub use contract::progress::{Phase, Progress};
+pub use contract::report::{FileReport, ImportReport, Notice, NoticeKind, Place};
+pub use opening::args::{ArgsReader, FoundArgs, SharedArgs};
 
 /// The tracers whose files can be read.
 pub const TRACERS: &[&TracerFacts] = &[&chrome::TORCH, &nsight::TRACER, &dftracer::TRACER];
@@ -56,16 +32,6 @@ pub struct Loaded {
     pub trace: Trace,
     /// What was read, repaired, skipped, guessed, not recorded.
     pub report: ImportReport,
-}
-
-/// What an importer works with.
-pub(crate) struct Context<'a> {
-    /// Filled by all importers of one opening.
-    pub builder: &'a mut TraceBuilder,
-    /// What happened.
-    pub report: &'a mut ImportReport,
-    /// Progress and cancellation; looked at once per block.
-    pub progress: &'a Progress,
 }
 
 /// More threads than any machine has use for, and few enough to start them all.
@@ -99,8 +65,8 @@ pub fn open(
         .num_threads(options.threads.min(MOST_THREADS))
         .thread_name(|i| format!("stallscope-import-{i}"));
     match pool.build() {
-        Ok(pool) => pool.install(|| open::open(paths, options, progress)),
+        Ok(pool) => pool.install(|| opening::open::open(paths, options, progress)),
         // Without a pool of its own it runs on the shared one.
-        Err(_) => open::open(paths, options, progress),
+        Err(_) => opening::open::open(paths, options, progress),
     }
 }

@@ -8,47 +8,31 @@
 //! The file is read once, front to back; args stay in the file and are referred to by byte range. Knows nothing of
 //! layers and analysis.
 
-mod args;
-mod category;
-mod chunk;
-mod classify;
-mod elements;
-mod event;
-mod far;
-mod header;
-mod key;
-mod lanes;
-mod links;
 mod merge;
-mod number;
-mod owners;
-mod pairs;
+mod read;
 mod refuse;
-mod root;
-mod scan;
-mod shape;
 mod stream;
 mod tally;
 #[cfg(test)]
 mod tests;
-mod text;
 
 use std::path::Path;
 
-use self::merge::Merged;
-use self::owners::Linked;
-use self::root::{Form, Root};
-use self::stream::{End, Stream};
-use self::tally::Odd;
-use super::Context;
-use super::damage::{Damage, SharedGaps, byte_of_text};
-use super::error::LoadError;
-use super::input::Input;
-use super::progress::Phase;
-use super::report::{FileReport, ImportReport, NoticeKind, Place};
-use super::together;
+use crate::import::bytes::damage::{Damage, SharedGaps, byte_of_text};
+use crate::import::bytes::input::Input;
+use crate::import::chrome::merge::merged::Merged;
+use crate::import::chrome::merge::owners::Linked;
+use crate::import::chrome::read::root::{Form, Root};
+use crate::import::contract::error::LoadError;
+use crate::import::contract::importer::Context;
+use crate::import::contract::progress::Phase;
+use crate::import::contract::report::{FileReport, ImportReport, NoticeKind, Place};
+use crate::import::opening::together;
 use crate::model::{Source, SourceId, TracerFacts};
 use crate::time::format_count;
+use merge::far;
+use stream::{End, Stream};
+use tally::Odd;
 
 /// Traces of torch.profiler (Kineto).
 pub(super) const TORCH: TracerFacts = TracerFacts {

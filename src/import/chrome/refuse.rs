@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use super::Facts;
-use super::root::{Form, Root};
 use super::stream::Early;
 use super::tally::Odd;
-use crate::import::damage::Damage;
-use crate::import::error::{ErrorKind, LoadError};
-use crate::import::piece::Piece;
-use crate::import::report::Place;
+use crate::import::bytes::damage::Damage;
+use crate::import::chrome::read::root::{Form, Root};
+use crate::import::contract::error::{ErrorKind, LoadError};
+use crate::import::contract::report::Place;
+use crate::import::text::piece::Piece;
 
 /// Why a file without any event cannot be opened; `open` says that its list or root object does not end.
 pub(super) fn refuse(root: &Root, early: &Early, open: bool, facts: &Facts) -> LoadError {

@@ -5,16 +5,17 @@
 //! are taken over, else the block is read once more from where the list really goes on. The cuts do not depend on the
 //! number of threads, so neither do the results.
 
-use super::chunk::Chunk;
-use super::elements::{self, MAX_EVENT, State, Stop};
-use super::event::Parser;
-use super::merge::Merged;
-use super::root::{Root, Step, text_of};
+use super::read::elements;
 use super::tally::{Odd, Tally};
-use crate::import::Context;
-use crate::import::input::{Block, Blocks};
-use crate::import::piece;
-use crate::import::stages::{self, Spares};
+use crate::import::bytes::input::{Block, Blocks};
+use crate::import::bytes::stages::{self, Spares};
+use crate::import::chrome::merge::merged::Merged;
+use crate::import::chrome::read::chunk::Chunk;
+use crate::import::chrome::read::elements::{MAX_EVENT, State, Stop};
+use crate::import::chrome::read::event::Parser;
+use crate::import::chrome::read::root::{Root, Step, text_of};
+use crate::import::contract::importer::Context;
+use crate::import::text::piece;
 use crate::model::Source;
 
 /// Text that is left over is read again with each block up to this length, and above it each time it has doubled:

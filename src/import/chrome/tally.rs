@@ -1,6 +1,6 @@
 //! Counts of what was odd in a file, by reason, each with its first three places.
 
-use crate::import::report::{ImportReport, NoticeKind, Place};
+use crate::import::contract::report::{ImportReport, NoticeKind, Place};
 use crate::model::SourceId;
 use crate::time::format_count;
 

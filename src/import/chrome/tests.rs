@@ -12,8 +12,11 @@ use std::path::PathBuf;
 
 use super::stream::Stream;
 use super::{Facts, finish, import};
-use crate::import::input::Input;
-use crate::import::{Context, ImportReport, LoadError, NoticeKind, Progress};
+use crate::import::bytes::input::Input;
+use crate::import::contract::error::LoadError;
+use crate::import::contract::importer::Context;
+use crate::import::contract::progress::Progress;
+use crate::import::contract::report::{ImportReport, NoticeKind};
 use crate::model::{ArgsOrigin, Lane, Source, SpanId, Trace, TraceBuilder};
 
 type Read = Result<(Trace, ImportReport), LoadError>;

@@ -3,28 +3,22 @@
 //! Files are read in parallel into columns of their own and then added to the model in the given order, so that the
 //! result does not depend on timing. Knows nothing of layers: categories and names stay as they are in the files.
 
+mod merge;
+mod notices;
+mod read;
+
 use std::path::PathBuf;
 
 use rayon::prelude::*;
 
-use super::candidate::Candidate;
-use super::stages::Spares;
-use super::{Context, ErrorKind, LoadError, NoticeKind};
+use crate::import::bytes::stages::Spares;
+use crate::import::contract::error::{ErrorKind, LoadError};
+use crate::import::contract::importer::Context;
+use crate::import::contract::report::NoticeKind;
+use crate::import::recognise::candidate::Candidate;
 use crate::model::TracerFacts;
-
-mod chunk;
-mod file;
-mod hashes;
-mod kind;
-mod lanes;
-mod meta;
-mod notices;
-mod number;
-mod roles;
-mod run;
-mod scan;
-mod table;
-mod times;
+use merge::run;
+use read::file;
 
 /// Files of DFTracer and of the DLIO profiler.
 pub(super) const TRACER: TracerFacts = TracerFacts {
@@ -78,7 +72,7 @@ pub(super) fn import(
         let error = nothing_readable(&info);
         if !alone {
             let text = format!("{} {}", error.cause, error.remedy);
-            super::open::note_path(
+            crate::import::opening::open::note_path(
                 ctx.report,
                 NoticeKind::Damaged,
                 "nothing_readable",
@@ -124,7 +118,7 @@ fn nothing_readable(file: &run::FileInfo) -> LoadError {
         .find_map(|c| c.unreadable.lines.first());
     let error = LoadError::new(ErrorKind::Corrupt, &file.data.path, cause, remedy);
     match place {
-        Some(line) => error.at(super::Place::Line(line + 1)),
+        Some(line) => error.at(crate::import::contract::report::Place::Line(line + 1)),
         None => error,
     }
 }

@@ -1,12 +1,13 @@
 //! What reading a run found: facts of each file, damage, and whether its processes are all there.
 
-use super::chunk::{Chunk, Tally};
-use super::hashes::{Hashes, Resolved};
-use super::kind::Generation;
-use super::run::{FileInfo, known_pids};
-use crate::import::damage::byte_of_text;
-use crate::import::open::file_name;
-use crate::import::{Context, FileReport, ImportReport, NoticeKind, Place};
+use crate::import::bytes::damage::byte_of_text;
+use crate::import::contract::importer::Context;
+use crate::import::contract::report::{FileReport, ImportReport, NoticeKind, Place};
+use crate::import::dftracer::merge::hashes::{Hashes, Resolved};
+use crate::import::dftracer::merge::run::{FileInfo, known_pids};
+use crate::import::dftracer::read::chunk::{Chunk, Tally};
+use crate::import::dftracer::read::kind::Generation;
+use crate::import::opening::open::file_name;
 use crate::model::{Role, SourceId};
 use crate::time::format_count;
 

@@ -4,47 +4,37 @@
 //! recorded". Each table is read once, front to back; launches are joined to GPU work in memory. Knows nothing of
 //! layers or of what a wait is.
 
-mod block;
-mod calls;
-mod collect;
-mod cpu;
-mod gpu;
-mod info;
-mod known;
-mod lanes;
+mod merge;
 mod notices;
-mod nvtx;
-mod open;
-mod ranks;
-mod recognise;
-mod rows;
-mod scan;
-mod small;
-mod strings;
-mod sync;
+mod read;
 mod tally;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use calls::Calls;
-use info::Meta;
-use known::Known;
-use lanes::Lanes;
-use open::{Database, message};
-use scan::{Block, Failure, Plan, Reader, Spec};
-use small::{Unread, integer};
-use strings::Strings;
+use crate::import::nsight::merge::calls::Calls;
+use crate::import::nsight::merge::info::Meta;
+use crate::import::nsight::merge::known::Known;
+use crate::import::nsight::merge::lanes::Lanes;
+use crate::import::nsight::read::open::{Database, message};
+use crate::import::nsight::read::scan::{Block, Failure, Plan, Reader, Spec};
+use crate::import::nsight::read::small::{Unread, integer};
+use crate::import::nsight::read::strings::Strings;
+use merge::{info, ranks};
+use read::{open, recognise, rows, scan, strings};
 use tally::{Reason, Tally};
 
-use super::{Context, ErrorKind, FileReport, ImportReport, LoadError, NoticeKind, Phase, Progress};
+use crate::import::contract::error::{ErrorKind, LoadError};
+use crate::import::contract::importer::Context;
+use crate::import::contract::progress::{Phase, Progress};
+use crate::import::contract::report::{FileReport, ImportReport, NoticeKind};
 use crate::model::{
     ArgsOrigin, ArgsRef, CatId, Clock, LaneId, NameId, RawSpan, Source, SourceId, SpanRow,
     TIME_LIMIT, TraceBuilder, TracerFacts,
 };
 
-pub(crate) use rows::Rows;
+pub(crate) use crate::import::nsight::read::rows::Rows;
 
 /// Exports of Nsight Systems.
 pub(super) const TRACER: TracerFacts = TracerFacts {

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::Importer;
-use super::open::{Access, message};
-use super::rows;
-use super::scan::{Failure, LONG_TEXTS, Plan, Spec};
+use super::read::rows;
 use super::tally::Reason;
-use crate::import::{LoadError, NoticeKind};
+use crate::import::contract::error::LoadError;
+use crate::import::contract::report::NoticeKind;
+use crate::import::nsight::read::open::{Access, message};
+use crate::import::nsight::read::scan::{Failure, LONG_TEXTS, Plan, Spec};
 use crate::time::format_count;
 
 /// Tables with events that have no place in the timeline (yet); their rows are counted.
@@ -129,7 +130,11 @@ impl Importer<'_> {
             let text = "No CUDA API calls were recorded: which call launched which GPU work is unknown, and so are launch delays and GPU tails. Record with `--trace=cuda,nvtx`.";
             self.note(missing, "no_runtime", 1, text.to_owned());
         }
-        let ranges = self.nvtx.get(super::nvtx::RANGES).copied().unwrap_or(0);
+        let ranges = self
+            .nvtx
+            .get(crate::import::nsight::merge::nvtx::RANGES)
+            .copied()
+            .unwrap_or(0);
         if operations > 0 && ranges == 0 && ranges_unread {
             let text = "The NVTX ranges of this export could not be read: waits for batches, steps and phases are unknown.";
             self.note(missing, "no_nvtx", 1, text.to_owned());

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::import::{ImportReport, NoticeKind, Place};
+use crate::import::contract::report::{ImportReport, NoticeKind, Place};
 use crate::model::SourceId;
 use crate::time::format_count;
 

@@ -1,7 +1,7 @@
 //! Events and names that are very long.
 
-use super::super::elements::MAX_EVENT;
 use super::*;
+use crate::import::chrome::read::elements::MAX_EVENT;
 
 const A: &str = r#"{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":5}"#;
 const B: &str = r#"{"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":1,"ts":10,"dur":5}"#;

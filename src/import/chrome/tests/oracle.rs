@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::*;
-use crate::import::chrome::number;
+use crate::import::chrome::read::number;
 
 /// An event as serde_json reads it, numbers as their text.
 #[derive(Deserialize)]

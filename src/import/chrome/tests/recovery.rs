@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::import::ErrorKind;
-use crate::import::report::Place;
+use crate::import::contract::error::ErrorKind;
+use crate::import::contract::report::Place;
 
 const A: &str = r#"{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":5}"#;
 const B: &str = r#"{"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":1,"ts":10,"dur":5}"#;

@@ -1,7 +1,7 @@
 //! What is said of odd values: each by its own reason, with the place where it stands.
 
 use super::*;
-use crate::import::report::Place;
+use crate::import::contract::report::Place;
 
 const A: &str =
     r#"{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1700000000000000,"dur":5}"#;

@@ -1,0 +1,312 @@
+//! The lanes of one file: threads, GPU streams and async tracks, with their processes, devices and display names.
+//!
+//! A lane is made by its first span, so that lanes and streams are numbered by first appearance in the file; metadata
+//! alone makes none. GPUs are kept apart from processes: in a container a process may have the number of a GPU.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+use crate::import::chrome::read::args::number_in;
+use crate::import::chrome::read::chunk::{Id, LaneClass, LaneKey, MetaKind};
+use crate::import::chrome::read::event::Scalar;
+use crate::model::{
+    Device, DeviceId, Lane, LaneId, LaneKind, Names, Process, ProcessId, SourceId, Stream,
+    StreamId, TraceBuilder,
+};
+
+/// Sort hints from here on are Kineto's for GPU rows, not for the process of the same number.
+const GPU_SORT_INDEX: i64 = 5_000_000;
+
+/// Lanes of one file. [`Id::Text`] of its keys are numbers of its own texts.
+#[derive(Default)]
+pub(crate) struct LaneTable {
+    /// Texts of identifiers.
+    pub texts: Names,
+    keys: Vec<LaneKey>,
+    lanes: Vec<Option<LaneId>>,
+    index: HashMap<LaneKey, u32, FxBuildHasher>,
+    used: BTreeSet<String>,
+    processes: BTreeMap<Id, ProcessId>,
+    devices: BTreeMap<(i64, bool), DeviceId>,
+    streams: BTreeMap<(DeviceId, i64), StreamId>,
+    process_meta: BTreeMap<Id, ProcessMeta>,
+    thread_meta: BTreeMap<(Id, Id), ThreadMeta>,
+}
+
+#[derive(Default)]
+struct ProcessMeta {
+    name: Option<String>,
+    labels: Option<String>,
+    sort: Option<i64>,
+}
+
+#[derive(Default)]
+struct ThreadMeta {
+    name: Option<String>,
+    sort: Option<i64>,
+}
+
+impl LaneTable {
+    /// The number of a key in this table; makes no lane.
+    pub fn key(&mut self, key: LaneKey) -> u32 {
+        if let Some(&i) = self.index.get(&key) {
+            return i;
+        }
+        let i = u32::try_from(self.keys.len()).unwrap_or(u32::MAX);
+        self.keys.push(key);
+        self.lanes.push(None);
+        self.index.insert(key, i);
+        i
+    }
+
+    /// The lane of a key, if a span made it.
+    pub fn existing(&self, key: u32) -> Option<LaneId> {
+        self.lanes[key as usize]
+    }
+
+    /// The lane of a key, made if need be.
+    pub fn lane(&mut self, key: u32, source: SourceId, builder: &mut TraceBuilder) -> LaneId {
+        if let Some(lane) = self.lanes[key as usize] {
+            return lane;
+        }
+        let lane = self.make(self.keys[key as usize], source, builder);
+        let lane = builder.add_lane(lane);
+        self.lanes[key as usize] = Some(lane);
+        lane
+    }
+
+    fn make(&mut self, key: LaneKey, source: SourceId, builder: &mut TraceBuilder) -> Lane {
+        let (kind, suffix) = match key.class {
+            LaneClass::Cpu => (LaneKind::Cpu, "/thread"),
+            LaneClass::Overhead => (LaneKind::Overhead, "/overhead"),
+            LaneClass::Recorder => (LaneKind::Recorder, "/recorder"),
+            LaneClass::Gpu => (LaneKind::Gpu, "/operations"),
+            LaneClass::Mtia => (LaneKind::Gpu, "/mtia"),
+            LaneClass::GpuAnnotation => (LaneKind::GpuAnnotation, "/annotation"),
+            LaneClass::GpuSync => (LaneKind::GpuSync, "/sync"),
+            LaneClass::Async => (LaneKind::Async, "/async"),
+        };
+        let (a, b) = (self.text(key.a), self.text(key.b));
+        let mut lane = match kind {
+            LaneKind::Gpu | LaneKind::GpuAnnotation | LaneKind::GpuSync => {
+                let mut text = format!("G{a}.{b}");
+                let name = match kind {
+                    LaneKind::GpuAnnotation => format!("stream {b} annotations"),
+                    LaneKind::GpuSync => format!("stream {b} sync"),
+                    _ => format!("stream {b}"),
+                };
+                if kind != LaneKind::Gpu {
+                    text.push_str(suffix);
+                }
+                let mut lane = Lane::new(source, kind, text);
+                lane.name = name;
+                lane.stream = Some(self.stream(key, source, builder));
+                lane
+            }
+            LaneKind::Async => {
+                let mut text = format!("A{a}.{b}");
+                if key.scope != Id::Missing {
+                    text = format!("{text}@{}", self.text(key.scope));
+                }
+                let mut lane = Lane::new(source, kind, text);
+                lane.name = format!("{a} {b}").trim().to_owned();
+                lane.process = self.process(key.scope, source, builder);
+                lane
+            }
+            _ => {
+                let text = match key.b {
+                    Id::Missing => format!("C{a}"),
+                    _ => format!("C{a}.{b}"),
+                };
+                let mut lane = Lane::new(source, kind, text);
+                lane.name = match (key.a, key.b) {
+                    (_, Id::Int(_)) => format!("thread {b}"),
+                    (_, Id::Text(_)) => b.clone(),
+                    (Id::Missing, Id::Missing) => "no thread".to_owned(),
+                    (_, Id::Missing) => "process".to_owned(),
+                };
+                lane.thread = (key.b != Id::Missing).then_some(b);
+                if kind == LaneKind::Cpu {
+                    lane.process = self.process(key.a, source, builder);
+                }
+                lane
+            }
+        };
+        if !self.used.insert(lane.key.clone()) {
+            lane.key.push_str(suffix);
+            self.used.insert(lane.key.clone());
+        }
+        lane
+    }
+
+    /// An identifier as the file writes it.
+    pub fn text(&self, id: Id) -> String {
+        match id {
+            Id::Missing => String::new(),
+            Id::Int(i) => i.to_string(),
+            Id::Text(t) => self.texts.get(crate::model::NameId(t)).to_owned(),
+        }
+    }
+
+    /// The process of a pid, made if need be.
+    pub fn process(
+        &mut self,
+        pid: Id,
+        source: SourceId,
+        builder: &mut TraceBuilder,
+    ) -> Option<ProcessId> {
+        if pid == Id::Missing {
+            return None;
+        }
+        if let Some(&process) = self.processes.get(&pid) {
+            return Some(process);
+        }
+        let process = builder.add_process(Process {
+            source,
+            pid: self.text(pid),
+            name: None,
+            host: None,
+            rank: 0,
+            role: None,
+            parent: None,
+            sort_index: 0,
+        });
+        self.processes.insert(pid, process);
+        Some(process)
+    }
+
+    /// The process of a pid, if anything made it.
+    pub fn known_process(&self, pid: Id) -> Option<ProcessId> {
+        self.processes.get(&pid).copied()
+    }
+
+    fn stream(&mut self, key: LaneKey, source: SourceId, builder: &mut TraceBuilder) -> StreamId {
+        let number = |id: Id| match id {
+            Id::Int(i) => i,
+            _ => -1,
+        };
+        let counts = key.class != LaneClass::Mtia;
+        let index = number(key.a);
+        let device = *self.devices.entry((index, counts)).or_insert_with(|| {
+            builder.add_device(Device {
+                source,
+                index,
+                name: None,
+                counts,
+            })
+        });
+        let number = number(key.b);
+        *self.streams.entry((device, number)).or_insert_with(|| {
+            builder.add_stream(Stream {
+                device,
+                process: None,
+                context: None,
+                number,
+                ops: None,
+            })
+        })
+    }
+
+    /// The stream of a device and number, if any row made it.
+    pub fn find_stream(&self, device: DeviceId, number: i64) -> Option<StreamId> {
+        self.streams.get(&(device, number)).copied()
+    }
+
+    /// The lane of GPU operations that a flow's pid and tid mean.
+    pub fn gpu_lane_of_thread(&self, key: u32) -> Option<LaneId> {
+        let key = self.keys[key as usize];
+        let number = |id: Id| match id {
+            Id::Int(i) => Some(i),
+            Id::Text(t) => number_in(Scalar::Text(
+                self.texts.get(crate::model::NameId(t)).as_bytes(),
+            )),
+            Id::Missing => None,
+        };
+        let gpu = LaneKey {
+            class: LaneClass::Gpu,
+            a: Id::Int(number(key.a)?),
+            b: Id::Int(number(key.b)?),
+            scope: Id::Missing,
+        };
+        self.existing(*self.index.get(&gpu)?)
+    }
+
+    /// Keeps what a metadata event says.
+    pub fn meta(&mut self, kind: MetaKind, pid: Id, tid: Id, text: &str, sort: i64) {
+        let text = text.trim();
+        match kind {
+            MetaKind::ProcessName => {
+                self.process_meta.entry(pid).or_default().name = Some(text.to_owned());
+            }
+            MetaKind::ProcessLabels => {
+                self.process_meta.entry(pid).or_default().labels = Some(text.to_owned());
+            }
+            MetaKind::ProcessSort => {
+                let slot = &mut self.process_meta.entry(pid).or_default().sort;
+                if slot.is_none_or(|old| old >= GPU_SORT_INDEX || sort < GPU_SORT_INDEX) {
+                    *slot = Some(sort);
+                }
+            }
+            MetaKind::ThreadName => {
+                self.thread_meta.entry((pid, tid)).or_default().name = Some(text.to_owned());
+            }
+            MetaKind::ThreadSort => {
+                self.thread_meta.entry((pid, tid)).or_default().sort = Some(sort);
+            }
+        }
+    }
+
+    /// Applies names, order, device names and the rank, now that everything was read.
+    pub fn finish(&self, builder: &mut TraceBuilder, devices: &[(i64, String)], rank: Option<u32>) {
+        for (pid, &process) in &self.processes {
+            let process = builder.process_mut(process);
+            process.rank = rank.unwrap_or(0);
+            let Some(meta) = self.process_meta.get(pid) else {
+                continue;
+            };
+            process.sort_index = meta.sort.unwrap_or(0);
+            process.name = meta.name.clone().filter(|n| !n.is_empty());
+            let label = meta.labels.as_deref().filter(|l| {
+                !l.is_empty() && *l != "CPU" && !l.starts_with("GPU ") && !l.starts_with("MTIA ")
+            });
+            if let Some(label) = label {
+                process.name = Some(match &process.name {
+                    Some(name) => format!("{name} ({label})"),
+                    None => label.to_owned(),
+                });
+            }
+        }
+        for (&(index, _), &device) in &self.devices {
+            if let Some((_, name)) = devices.iter().find(|(id, _)| *id == index) {
+                builder.device_mut(device).name = Some(name.clone());
+            }
+        }
+        for (key, lane) in self.keys.iter().zip(&self.lanes) {
+            let &Some(lane) = lane else {
+                continue;
+            };
+            let lane = builder.lane_mut(lane);
+            lane.rank = rank.unwrap_or(0);
+            let Some(meta) = self.thread_meta.get(&(key.a, key.b)) else {
+                continue;
+            };
+            if matches!(lane.kind, LaneKind::Cpu | LaneKind::Recorder) {
+                lane.sort_index = meta.sort.unwrap_or(0);
+                // A GPU may have the number of the process: its rows are called streams.
+                if let Some(name) = &meta.name
+                    && !name.is_empty()
+                    && !name.starts_with("stream ")
+                {
+                    lane.name.clone_from(name);
+                }
+            }
+        }
+    }
+
+    /// (device, whether it counts) of the GPUs.
+    pub fn devices(&self) -> impl Iterator<Item = (i64, bool)> + '_ {
+        self.devices.keys().copied()
+    }
+}

@@ -1,0 +1,8 @@
+//! From chunks to the timeline: lanes, pairs of begins and ends, links.
+
+pub(crate) mod far;
+pub(crate) mod lanes;
+pub(crate) mod links;
+pub(crate) mod merged;
+pub(crate) mod owners;
+pub(crate) mod pairs;

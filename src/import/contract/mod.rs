@@ -1,0 +1,6 @@
+//! What everything in here shares: errors, progress, the report, and what an importer works with.
+
+pub(crate) mod error;
+pub(crate) mod importer;
+pub(crate) mod progress;
+pub(crate) mod report;

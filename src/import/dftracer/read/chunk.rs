@@ -1,0 +1,567 @@
+//! Lines to columns: what a stretch of a pfw file holds, with names, lanes and hashes numbered on their own, so that
+//! stretches are read in parallel.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::kind::{Generation, Kind, Kinds};
+use super::lanes::{LaneKey, Lanes};
+use super::meta::Meta;
+use super::number::{Ticks, parse_whole};
+use super::scan::{
+    MOST_LOST, Record, Token, before_record, between, for_each_member, scan, scan_first,
+};
+use crate::model::{ArgsRef, NameId, Names};
+
+/// A count with its first lines (from 0, inside the chunk).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub count: u64,
+    pub lines: Vec<u64>,
+}
+
+impl Tally {
+    fn add(&mut self, line: u64) {
+        self.add_many(1, line);
+    }
+
+    fn add_many(&mut self, count: u64, line: u64) {
+        self.count += count;
+        if count > 0 && self.lines.len() < 3 {
+            self.lines.push(line);
+        }
+    }
+
+    fn forget(&mut self, line: u64) {
+        self.count -= 1;
+        self.lines.retain(|&l| l != line);
+    }
+
+    /// Adds what a later chunk counted, whose first line is `before`.
+    pub fn absorb(&mut self, other: &Self, before: u64) {
+        self.count += other.count;
+        let room = 3_usize.saturating_sub(self.lines.len());
+        self.lines
+            .extend(other.lines.iter().take(room).map(|l| l + before));
+    }
+}
+
+/// Totals of one (category, name) over an interval.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Total {
+    pub cat: u16,
+    pub name: NameId,
+    pub lane: u32,
+    pub at: Ticks,
+    pub calls: i64,
+    pub time: Ticks,
+}
+
+/// Samples of one series.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Samples {
+    pub times: Vec<Ticks>,
+    pub values: Vec<f64>,
+}
+
+/// What a stretch of lines holds.
+#[derive(Default)]
+pub(crate) struct Chunk {
+    pub start: Vec<i64>,
+    pub dur: Vec<i64>,
+    pub name: Vec<NameId>,
+    pub cat: Vec<u16>,
+    pub lane: Vec<u32>,
+    pub args: Vec<ArgsRef>,
+    /// (row, fraction of start, fraction of duration) where ticks are no integers.
+    pub fractions: Vec<(u32, i64, i64)>,
+    pub names: Names,
+    pub cats: Names,
+    /// Records whose category has no number.
+    pub more_cats: u64,
+    pub lanes: Lanes,
+    pub totals: Vec<Total>,
+    pub counters: BTreeMap<(String, String), Samples>,
+    pub meta: Meta,
+    /// Hashes of files that events use.
+    pub file_hashes: Names,
+    pub kinds: Kinds,
+    /// Complete records other than the recorder's own start and end.
+    pub events: u64,
+    /// Those with args.
+    pub events_with_args: u64,
+    /// Children that fork calls of the parent returned.
+    pub forked: BTreeSet<String>,
+    /// Copies of fork calls in the child.
+    pub fork_copies: u64,
+    pub with_id: u64,
+    pub metadata_with_id: u64,
+    pub generation: Option<Generation>,
+    /// Newlines passed, and a last line without one.
+    pub lines: u64,
+    pub unreadable: Tally,
+    /// The first of them opens an object and ends there: records go over several lines.
+    pub tall: bool,
+    /// Lines that hold something else beside their records.
+    pub torn: Tally,
+    /// The last one of those ends with it.
+    pub torn_end: bool,
+    /// Lines of several records.
+    pub crowded: Tally,
+    /// Zero bytes around records.
+    pub zeros: Tally,
+    pub repaired: Tally,
+    pub joined: Tally,
+    pub no_time: Tally,
+    pub unknown_phase: Tally,
+    pub bad_utf8: Tally,
+    pub bad_value: Tally,
+    last_hash: Vec<u8>,
+    last_cat: Option<(Vec<u8>, u16)>,
+    recent: [Option<(Vec<u8>, NameId)>; RECENT],
+}
+
+/// Names that are remembered besides the table.
+const RECENT: usize = 32;
+
+impl Chunk {
+    /// Makes room for spans.
+    pub fn reserve(&mut self, spans: usize) {
+        self.start.reserve(spans);
+        self.dur.reserve(spans);
+        self.name.reserve(spans);
+        self.cat.reserve(spans);
+        self.lane.reserve(spans);
+        self.args.reserve(spans);
+    }
+
+    /// Gives unused room back, where it is worth a copy.
+    pub fn shrink(&mut self) {
+        if self.start.capacity() < self.start.len() + self.start.len() / 4 {
+            return;
+        }
+        self.start.shrink_to_fit();
+        self.dur.shrink_to_fit();
+        self.name.shrink_to_fit();
+        self.cat.shrink_to_fit();
+        self.lane.shrink_to_fit();
+        self.args.shrink_to_fit();
+    }
+
+    /// Reads whole lines; `offset` is the place of `bytes` in the inflated file.
+    pub fn read(&mut self, bytes: &[u8], offset: u64) {
+        let mut at = 0;
+        // Start of the line before, when it was unreadable.
+        let mut broken: Option<usize> = None;
+        while at < bytes.len() {
+            let rest = &bytes[at..];
+            let len = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            let line = trim(&rest[..len]);
+            if line.len() < len {
+                self.padding(&rest[..len], line.len());
+            }
+            if is_record(line) {
+                let start = at + (line.as_ptr() as usize - rest.as_ptr() as usize);
+                let end = start + line.len();
+                broken = if self.line(line, offset + start as u64) {
+                    None
+                } else {
+                    self.broken(bytes, broken, start, end, offset)
+                };
+            } else {
+                broken = None;
+            }
+            self.lines += 1;
+            at += len + 1;
+        }
+    }
+
+    /// Counts zero bytes around what a line holds; it is `len` bytes long itself.
+    fn padding(&mut self, whole: &[u8], len: usize) {
+        // A carriage return is all there is in most files.
+        if whole.len() == len + 1 && !matches!(whole, [0, ..] | [.., 0]) {
+            return;
+        }
+        let line = trim(whole);
+        let start = line.as_ptr() as usize - whole.as_ptr() as usize;
+        for part in [&whole[..start], &whole[start + line.len()..]] {
+            let zeros = part.iter().filter(|&&b| b == 0).count() as u64;
+            self.zeros.add_many(zeros, self.lines);
+        }
+    }
+
+    fn line(&mut self, line: &[u8], offset: u64) -> bool {
+        let skipped = match line[0] {
+            b'{' => 0,
+            _ => before_record(line, offset),
+        };
+        let (line, offset) = (&line[skipped..], offset + skipped as u64);
+        if line.is_empty() {
+            return true;
+        }
+        match scan(line) {
+            Ok(record) => {
+                self.record(&record, line, offset);
+                true
+            }
+            Err(_unreadable) => self.several(line, offset),
+        }
+    }
+
+    /// Reads records that share a line, or what else is on it; false where there is no record.
+    fn several(&mut self, line: &[u8], offset: u64) -> bool {
+        let (mut at, mut read, mut lost) = (0, 0, 0);
+        // Nothing was read behind the last defect.
+        let mut behind = false;
+        while at < line.len() && lost < MOST_LOST {
+            let rest = &line[at..];
+            match scan_first(rest) {
+                // Behind a defect, an object may be a part of another one.
+                Ok((record, len)) if lost == 0 || !record.ph.is_missing() => {
+                    self.record(&record, rest, offset + at as u64);
+                    (read, behind) = (read + 1, false);
+                    at += len + between(&rest[len..]);
+                    if at == line.len() || line[at] == b'{' {
+                        continue;
+                    }
+                }
+                _ => at += 1,
+            }
+            (lost, behind) = (lost + 1, true);
+            let rest = &line[at..];
+            at += memchr::memmem::find(rest, b"{\"").unwrap_or(rest.len());
+        }
+        if read > 1 {
+            self.crowded.add(self.lines);
+        }
+        if read > 0 && lost > 0 {
+            self.torn.add(self.lines);
+            self.torn_end = behind;
+        }
+        read > 0
+    }
+
+    /// Counts an unreadable line, or joins it with the unreadable one before: a file name with a raw line break
+    /// splits its record. Returns the start of what is still broken.
+    fn broken(
+        &mut self,
+        bytes: &[u8],
+        before: Option<usize>,
+        start: usize,
+        end: usize,
+        offset: u64,
+    ) -> Option<usize> {
+        if let Some(first) = before {
+            let whole = &bytes[first..end];
+            if let Ok(record) = scan(whole) {
+                self.record(&record, whole, offset + first as u64);
+                self.unreadable.forget(self.lines - 1);
+                self.joined.add(self.lines - 1);
+                return None;
+            }
+        }
+        self.tall |= self.unreadable.count == 0 && bytes[start..end].ends_with(b"{");
+        self.unreadable.add(self.lines);
+        Some(start)
+    }
+
+    fn record(&mut self, record: &Record<'_>, line: &[u8], offset: u64) {
+        if record.repaired {
+            self.repaired.add(self.lines);
+        }
+        let kind = Kind::of(record.ph);
+        if self.generation.is_none() {
+            self.generation = Generation::of(record, kind);
+        }
+        match kind {
+            Kind::Complete => self.complete(record, line, offset),
+            Kind::Metadata => {
+                self.kinds.metadata += 1;
+                self.metadata_with_id += u64::from(!record.id.is_missing());
+                self.meta.add(record);
+            }
+            Kind::Aggregated => self.aggregated(record),
+            Kind::Counter => self.counter(record),
+            Kind::Other => {
+                self.kinds.other += 1;
+                self.unknown_phase.add(self.lines);
+            }
+        }
+    }
+
+    fn complete(&mut self, record: &Record<'_>, line: &[u8], offset: u64) {
+        self.kinds.complete += 1;
+        self.with_id += u64::from(!record.id.is_missing());
+        let (Some(start), Some(dur)) = (time(record.ts), time(record.dur)) else {
+            self.no_time.add(self.lines);
+            return;
+        };
+        let cat = self.category(record.cat);
+        let own = record.cat.bytes == b"dftracer";
+        let lane = self.lane(
+            record,
+            if record.cat.bytes == b"PP" {
+                device(record)
+            } else {
+                0
+            },
+        );
+        if own {
+            self.meta.own_event(record);
+        } else {
+            self.events += 1;
+            self.events_with_args += u64::from(record.args.is_some());
+        }
+        if record.name.bytes == b"fork" {
+            self.fork(record, lane);
+        }
+        if record.fhash.bytes != self.last_hash && !record.fhash.is_missing() {
+            self.last_hash.clear();
+            self.last_hash.extend_from_slice(record.fhash.bytes);
+            self.file_hashes.intern(&text_of(record.fhash));
+        }
+        if start.fraction != 0 || dur.fraction != 0 {
+            let row = u32::try_from(self.start.len()).unwrap_or(u32::MAX);
+            self.fractions.push((row, start.fraction, dur.fraction));
+        }
+        let name = self.intern(record.name);
+        self.start.push(start.whole);
+        self.dur.push(dur.whole);
+        self.name.push(name);
+        self.cat.push(cat);
+        self.lane.push(lane);
+        self.args.push(match record.args {
+            Some(args) => {
+                let inside = args.as_ptr() as usize - line.as_ptr() as usize;
+                ArgsRef::text(offset + inside as u64, args.len())
+            }
+            None => ArgsRef::NONE,
+        });
+    }
+
+    /// A fork is written by the parent (ret = the child) and once more by the child, copied (ret = 0).
+    fn fork(&mut self, record: &Record<'_>, lane: u32) {
+        let mut ret = Token::default();
+        for_each_member(record.args.unwrap_or(b"{}"), |key, value| {
+            if key == b"ret" {
+                ret = value;
+            }
+        });
+        match parse_whole(ret.bytes) {
+            Some(0) => {
+                self.fork_copies += 1;
+                self.lanes.mark_forked(lane);
+            }
+            Some(child) if child > 0 => {
+                self.forked.insert(child.to_string());
+            }
+            _ => {}
+        }
+    }
+
+    fn aggregated(&mut self, record: &Record<'_>) {
+        self.kinds.aggregated += 1;
+        let mut calls = None;
+        let (mut sum, mut dur) = (None, None);
+        for_each_member(record.args.unwrap_or(b"{}"), |key, value| match key {
+            b"dft_cnt" => calls = parse_whole(value.bytes),
+            b"dur_sum" => sum = time(value),
+            b"dur" => dur = time(value),
+            _ => {}
+        });
+        let Some(at) = time(record.ts) else {
+            self.no_time.add(self.lines);
+            return;
+        };
+        let total = Total {
+            cat: self.category(record.cat),
+            name: self.intern(record.name),
+            lane: self.lane(record, 0),
+            at,
+            calls: calls.unwrap_or(0),
+            time: sum.or(dur).unwrap_or_default(),
+        };
+        self.totals.push(total);
+    }
+
+    fn counter(&mut self, record: &Record<'_>) {
+        self.kinds.counter += 1;
+        let Some(at) = time(record.ts) else {
+            self.no_time.add(self.lines);
+            return;
+        };
+        let name = text_of(record.name).into_owned();
+        let mut bad = 0_u64;
+        let counters = &mut self.counters;
+        for_each_member(record.args.unwrap_or(b"{}"), |key, value| {
+            if matches!(key, b"hhash" | b"hostname") {
+                return;
+            }
+            let number = std::str::from_utf8(value.bytes)
+                .ok()
+                .and_then(|t| t.parse::<f64>().ok())
+                .filter(|v| v.is_finite());
+            let Some(number) = number else {
+                bad += 1;
+                return;
+            };
+            let series = String::from_utf8_lossy(key).into_owned();
+            let samples = counters.entry((name.clone(), series)).or_default();
+            samples.times.push(at);
+            samples.values.push(number);
+        });
+        for _ in 0..bad {
+            self.bad_value.add(self.lines);
+        }
+    }
+
+    fn lane(&mut self, record: &Record<'_>, device: i64) -> u32 {
+        self.lanes.find(record.pid, record.tid, device, || {
+            let mut host = None;
+            for_each_member(record.args.unwrap_or(b"{}"), |key, value| {
+                if matches!(key, b"hhash" | b"hostname") && !value.is_missing() {
+                    host = Some((key == b"hhash", text_of(value).into_owned()));
+                }
+            });
+            LaneKey {
+                pid: number_text(record.pid),
+                tid: number_text(record.tid),
+                device,
+                host,
+                forked: false,
+            }
+        })
+    }
+
+    fn intern(&mut self, token: Token<'_>) -> NameId {
+        // Few names make up most of a file: a look at the last one of the same shape saves hashing it.
+        let bytes = token.bytes;
+        let shape = bytes.len().wrapping_mul(7) + usize::from(bytes.last().copied().unwrap_or(0));
+        let slot = shape % RECENT;
+        if let Some((text, id)) = &self.recent[slot]
+            && text.as_slice() == bytes
+            && !token.escaped
+        {
+            return *id;
+        }
+        let id = self.intern_new(token);
+        // Names that are repaired are counted each time.
+        if !token.escaped && std::str::from_utf8(bytes).is_ok() {
+            self.recent[slot] = Some((bytes.to_vec(), id));
+        }
+        id
+    }
+
+    fn intern_new(&mut self, token: Token<'_>) -> NameId {
+        if !token.escaped
+            && let Ok(text) = std::str::from_utf8(token.bytes)
+        {
+            return self.names.intern(text);
+        }
+        if std::str::from_utf8(token.bytes).is_err() {
+            self.bad_utf8.add(self.lines);
+        }
+        self.names.intern(&text_of(token))
+    }
+
+    fn category(&mut self, token: Token<'_>) -> u16 {
+        if let Some((text, id)) = &self.last_cat
+            && text.as_slice() == token.bytes
+            && !token.escaped
+        {
+            return *id;
+        }
+        let id = self.category_of(token);
+        if !token.escaped {
+            self.last_cat = Some((token.bytes.to_vec(), id));
+        }
+        id
+    }
+
+    fn category_of(&mut self, token: Token<'_>) -> u16 {
+        let text = std::str::from_utf8(token.bytes)
+            .ok()
+            .filter(|_| !token.escaped);
+        let id = match text {
+            Some(text) => self.limited(text),
+            None => self.limited(&text_of(token)),
+        };
+        u16::try_from(id.0).unwrap_or(u16::MAX)
+    }
+
+    fn limited(&mut self, text: &str) -> NameId {
+        match self.cats.find(text) {
+            Some(id) => id,
+            None if self.cats.len() < MAX_CATS => self.cats.intern(text),
+            None => {
+                self.more_cats += 1;
+                self.cats.intern("(other categories)")
+            }
+        }
+    }
+}
+
+/// Categories of one stretch, as many as the numbers hold beside one for the rest.
+const MAX_CATS: usize = u16::MAX as usize;
+
+/// A PP row's device: 0 = CPU.
+fn device(record: &Record<'_>) -> i64 {
+    let mut device = 0;
+    for_each_member(record.args.unwrap_or(b"{}"), |key, value| {
+        if key == b"device" {
+            device = parse_whole(value.bytes).unwrap_or(0);
+        }
+    });
+    device
+}
+
+fn time(token: Token<'_>) -> Option<Ticks> {
+    Ticks::parse(token.bytes)
+}
+
+fn is_record(line: &[u8]) -> bool {
+    !(line.is_empty()
+        || line == b"["
+        || (line.starts_with(b"]") && line.iter().all(|b| matches!(b, b']' | b','))))
+}
+
+/// Without the blanks, zero bytes and commas around it.
+fn trim(line: &[u8]) -> &[u8] {
+    let start = blanks(line);
+    let end = line
+        .iter()
+        .rposition(|b| !matches!(b, b' ' | b'\t' | b'\r' | 0 | b','))
+        .map_or(start, |i| i + 1);
+    &line[start..end.max(start)]
+}
+
+fn blanks(bytes: &[u8]) -> usize {
+    bytes
+        .iter()
+        .position(|b| !matches!(b, b' ' | b'\t' | b'\r' | 0))
+        .unwrap_or(bytes.len())
+}
+
+/// The text of a number that is a name: the same for `7` and `7.0`.
+pub(crate) fn number_text(token: Token<'_>) -> String {
+    if memchr::memchr(b'.', token.bytes).is_some()
+        && let Some(whole) = parse_whole(token.bytes)
+    {
+        return whole.to_string();
+    }
+    text_of(token).into_owned()
+}
+
+/// The text of a token, with escapes resolved and invalid bytes replaced.
+pub(crate) fn text_of(token: Token<'_>) -> Cow<'_, str> {
+    if token.is_missing() {
+        return Cow::Borrowed("");
+    }
+    if token.escaped {
+        let quoted = [b"\"", token.bytes, b"\""].concat();
+        if let Ok(text) = serde_json::from_slice::<String>(&quoted) {
+            return Cow::Owned(text);
+        }
+    }
+    String::from_utf8_lossy(token.bytes)
+}

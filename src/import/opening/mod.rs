@@ -1,0 +1,6 @@
+//! One opening: everything that is read becomes one timeline; args are read again when somebody looks.
+
+pub(crate) mod args;
+pub(crate) mod open;
+mod runs;
+pub(crate) mod together;

@@ -1,0 +1,515 @@
+//! Opening paths: what lies there, which importer reads it, what belongs on one time axis, and the last notices.
+//!
+//! Knows the importers' entry points and nothing of their formats.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use rustc_hash::FxHashMap;
+
+use super::{runs, together};
+use crate::import::contract::error::{ErrorKind, LoadError};
+use crate::import::contract::importer::Context;
+use crate::import::contract::progress::{Phase, Progress};
+use crate::import::contract::report::{ImportReport, NoticeKind};
+use crate::import::recognise::candidate::{Candidate, Format};
+use crate::import::recognise::find::{self, Looked};
+use crate::import::recognise::memory;
+use crate::import::{Loaded, OpenOptions, chrome, dftracer, nsight};
+use crate::model::{Clock, Source, SourceId, Trace, TraceBuilder};
+
+/// See [`crate::import::open`].
+pub(crate) fn open(
+    paths: &[PathBuf],
+    options: &OpenOptions,
+    progress: &Progress,
+) -> Result<Loaded, LoadError> {
+    progress.set_phase(Phase::Looking);
+    let looked = find::look(paths, options, progress)?;
+    if looked.candidates.is_empty() {
+        return Err(nothing_found(paths, &looked));
+    }
+    if !options.force {
+        memory::check(&looked.candidates)?;
+    }
+    let mut attempt = Attempt::run(&looked.candidates, options, progress)?;
+    let kept = attempt.kept(&looked.candidates, options);
+    if kept.len() < looked.candidates.len() && attempt.is_mixed(&looked.candidates, &kept) {
+        // Some of what was read must not stay: read the rest again into a fresh model, which takes the place of the
+        // first one in memory.
+        let before = attempt.into_before(&kept);
+        attempt = Attempt::run(&kept, options, progress)?;
+        attempt.explain_left_out(before, &looked.candidates, &kept);
+    }
+    let Attempt {
+        mut builder,
+        mut report,
+        failed,
+    } = attempt;
+    for (path, error) in failed {
+        note_path(
+            &mut report,
+            NoticeKind::Skipped,
+            "file_refused",
+            &path,
+            || format!("{} {}", error.cause, error.remedy),
+        );
+    }
+    looked.report(&mut report);
+    mark_cut(&mut builder, &report);
+    progress.set_phase(Phase::Sorting);
+    let first = &looked.candidates[0].path;
+    let trace = builder
+        .finish_unless(&|| progress.is_cancelled())
+        .ok_or_else(|| LoadError::cancelled(first))?;
+    progress.check(first)?;
+    conclude(&trace, &mut report);
+    report.sort();
+    Ok(Loaded { trace, report })
+}
+
+/// Tells the model which files end early: what is not in them may have been recorded.
+fn mark_cut(builder: &mut TraceBuilder, report: &ImportReport) {
+    const CUT: [&str; 4] = ["damaged_parts", "damaged_stream", "not_closed", "truncated"];
+    let cut = report.notices.iter();
+    let cut = cut.filter(|n| n.kind == NoticeKind::Damaged && CUT.contains(&n.code));
+    for source in cut.filter_map(|n| n.source) {
+        builder.set_cut(source);
+    }
+}
+
+/// One reading of a set of files.
+struct Attempt {
+    builder: TraceBuilder,
+    report: ImportReport,
+    failed: Vec<(PathBuf, LoadError)>,
+}
+
+/// What is known of a first reading once its model is gone.
+struct Before {
+    /// The clock of the first file that is kept is Unix time.
+    first_unix: bool,
+    failed: Vec<(PathBuf, LoadError)>,
+}
+
+impl Attempt {
+    fn run(
+        files: &[Candidate],
+        options: &OpenOptions,
+        progress: &Progress,
+    ) -> Result<Self, LoadError> {
+        progress.set_phase(Phase::Reading);
+        for file in files {
+            progress.add_total(file.disk_bytes);
+        }
+        let mut builder = TraceBuilder::new();
+        let mut report = ImportReport::default();
+        let mut failed = Vec::new();
+        let mut lines_done = false;
+        for file in files {
+            progress.check(&file.path)?;
+            let mut ctx = Context {
+                builder: &mut builder,
+                report: &mut report,
+                progress,
+            };
+            let result = match file.format {
+                Format::Pfw if lines_done => Ok(()),
+                Format::Pfw => {
+                    lines_done = true;
+                    // All of them together: they share hashes, parents and names.
+                    let run = files.iter().filter(|f| f.format == Format::Pfw);
+                    dftracer::import(&run.collect::<Vec<_>>(), &mut failed, &mut ctx)
+                }
+                Format::Chrome => file
+                    .input()
+                    .and_then(|input| chrome::import(input, &mut ctx)),
+                Format::Sqlite => nsight::import(&file.path, &mut ctx),
+            };
+            match result {
+                Ok(()) => {}
+                Err(e) if e.kind == ErrorKind::Cancelled || files.len() == 1 => return Err(e),
+                Err(e) => failed.push((e.path.clone(), e)),
+            }
+        }
+        progress.check(&files[0].path)?;
+        shift_by_hand(&mut builder, &mut report, files, options);
+        together::ranks_by_name(&mut builder);
+        runs::ranks_of_runs(&mut builder, &mut report);
+        together::unique_keys(&mut builder);
+        if builder.so_far().sources().is_empty() {
+            let first = failed.into_iter().next().map(|(_, error)| error);
+            return Err(first.unwrap_or_else(|| LoadError::cancelled(&files[0].path)));
+        }
+        Ok(Self {
+            builder,
+            report,
+            failed,
+        })
+    }
+
+    fn source_of(&self, file: &Candidate) -> Option<&Source> {
+        let sources = self.builder.so_far().sources();
+        sources.iter().find(|s| s.path == file.path)
+    }
+
+    /// The files that opened and whose clocks relate to that of the first of them: both Unix time, or put in place by
+    /// hand.
+    fn kept(&self, files: &[Candidate], options: &OpenOptions) -> Vec<Candidate> {
+        let failed: BTreeSet<&Path> = self.failed.iter().map(|(p, _)| p.as_path()).collect();
+        // A run may have thousands of files.
+        let sources = self.builder.so_far().sources().iter();
+        let sources: FxHashMap<&OsStr, &Source> =
+            sources.map(|s| (s.path.as_os_str(), s)).collect();
+        let mut first: Option<bool> = None;
+        files
+            .iter()
+            .filter(|f| !failed.contains(f.path.as_path()))
+            .filter(|f| {
+                let Some(source) = sources.get(f.path.as_os_str()) else {
+                    return true;
+                };
+                let unix = matches!(source.clock, Clock::Unix { .. });
+                match first {
+                    None => {
+                        first = Some(unix);
+                        true
+                    }
+                    Some(first) => (first && unix) || options.shift_of(f.arg).is_some(),
+                }
+            })
+            .cloned()
+            .collect()
+    }
+
+    /// True when the model holds something of a file that is not kept.
+    fn is_mixed(&self, files: &[Candidate], kept: &[Candidate]) -> bool {
+        let kept: BTreeSet<&Path> = kept.iter().map(|f| f.path.as_path()).collect();
+        files
+            .iter()
+            .any(|f| !kept.contains(f.path.as_path()) && self.source_of(f).is_some())
+    }
+
+    /// What to remember of a reading that is given up for one of the kept files alone.
+    fn into_before(self, kept: &[Candidate]) -> Before {
+        let first = kept.first().and_then(|first| self.source_of(first));
+        Before {
+            first_unix: first.is_some_and(|s| matches!(s.clock, Clock::Unix { .. })),
+            failed: self.failed,
+        }
+    }
+
+    /// Says which files of the first reading are not in this one.
+    fn explain_left_out(&mut self, before: Before, files: &[Candidate], kept: &[Candidate]) {
+        let stays: BTreeSet<&Path> = kept.iter().map(|f| f.path.as_path()).collect();
+        let Some(first) = kept.first() else {
+            return;
+        };
+        let first_name = file_name(&first.path);
+        let failed: BTreeSet<&Path> = before.failed.iter().map(|(p, _)| p.as_path()).collect();
+        let left_out: Vec<&Candidate> = files
+            .iter()
+            .filter(|f| !stays.contains(f.path.as_path()) && !failed.contains(f.path.as_path()))
+            .collect();
+        let few = if left_out.len() > find::NAMED {
+            // A notice each would bury all others.
+            self.explain_many(&left_out, &first_name, before.first_unix);
+            Vec::new()
+        } else {
+            left_out
+        };
+        for file in few {
+            note_path(
+                &mut self.report,
+                NoticeKind::Skipped,
+                "clock_unrelated",
+                &file.path,
+                || {
+                    let who = if before.first_unix {
+                        file_name(&file.path)
+                    } else {
+                        first_name.clone()
+                    };
+                    format!(
+                        "{} was not opened with {first_name}: {who} does not say when its time zero was, so the two \
+                         cannot be put on one axis. Open it alone, or give its shift by hand.",
+                        file_name(&file.path),
+                    )
+                },
+            );
+        }
+        self.failed.extend(before.failed);
+    }
+
+    /// One notice for many files whose clocks do not relate.
+    fn explain_many(&mut self, files: &[&Candidate], first_name: &str, first_unix: bool) {
+        let names: Vec<String> = files.iter().map(|f| file_name(&f.path)).collect();
+        let count = files.len() as u64;
+        let who = if first_unix {
+            "they do".to_owned()
+        } else {
+            format!("{first_name} does")
+        };
+        self.report.note_many(NoticeKind::Skipped, "clock_unrelated", None, count, &[], || {
+            format!(
+                "Files were not opened with {first_name} ({}): {who} not say when time zero was, so they cannot be put \
+                 on one axis. Open them alone, or give their shifts by hand.",
+                find::some_names(&names, count),
+            )
+        });
+    }
+}
+
+/// Sets the shifts that the user gave, and shows them.
+fn shift_by_hand(
+    builder: &mut TraceBuilder,
+    report: &mut ImportReport,
+    files: &[Candidate],
+    options: &OpenOptions,
+) {
+    for file in files {
+        let Some(shift) = options.shift_of(file.arg) else {
+            continue;
+        };
+        let sources = builder.so_far().sources();
+        let Some(at) = sources.iter().position(|s| s.path == file.path) else {
+            continue;
+        };
+        let id = SourceId(u32::try_from(at).unwrap_or(u32::MAX));
+        builder.source_mut(id).shift_ns = shift;
+        let text = crate::time::format_ns(shift);
+        if let Some(entry) = report.files.iter_mut().find(|f| f.source == Some(id)) {
+            entry.facts.push(("shift by hand".to_owned(), text.clone()));
+        }
+        report.note(NoticeKind::Info, "shifted", Some(id), None, || {
+            format!("Moved by {text} by hand.")
+        });
+    }
+}
+
+/// The refusal when no path holds a trace.
+fn nothing_found(paths: &[PathBuf], looked: &Looked) -> LoadError {
+    if let Some(error) = looked.refusals.first() {
+        return error.clone();
+    }
+    let path = paths.first().cloned().unwrap_or_default();
+    let cause = match (paths.is_empty(), looked.files_seen) {
+        (true, _) => "No file was given.".to_owned(),
+        _ if looked.first_note().is_some() => {
+            format!(
+                "No trace was found in it. {}",
+                looked.first_note().unwrap_or_default()
+            )
+        }
+        (false, 0) => "The folder is empty.".to_owned(),
+        (false, n) => format!(
+            "No trace was found in it ({} {} looked at).",
+            crate::time::format_count(n),
+            if n == 1 { "file was" } else { "files were" }
+        ),
+    };
+    LoadError::new(
+        ErrorKind::NothingInside,
+        &path,
+        cause,
+        crate::import::recognise::traps::SUPPORTED,
+    )
+}
+
+/// Notices about the whole trace.
+fn conclude(trace: &Trace, report: &mut ImportReport) {
+    let several = trace.sources().len() > 1;
+    let hosts: BTreeSet<&str> = trace
+        .processes()
+        .iter()
+        .filter_map(|p| p.host.as_deref())
+        .collect();
+    if several && hosts.len() > 1 {
+        let names: Vec<&str> = hosts.iter().copied().take(4).collect();
+        let more = if hosts.len() > names.len() {
+            ", …"
+        } else {
+            ""
+        };
+        report.note(NoticeKind::Guessed, "hosts_differ", None, None, || {
+            format!(
+                "The files are of {} hosts ({}{more}): how far their clocks are apart is not known.",
+                hosts.len(),
+                names.join(", "),
+            )
+        });
+    }
+    note_unrelated_clocks(trace, report);
+    note_far_apart(trace, report);
+    note_anomalies(trace, report);
+    // Spans without a category do not count, but they are there to be seen.
+    if trace.spans().is_empty() && !report.has("no_spans") {
+        report.note(NoticeKind::NotRecorded, "no_spans", None, None, || {
+            if trace.counters().is_empty() && trace.instants().is_empty() {
+                "Nothing to draw: no spans were recorded.".to_owned()
+            } else {
+                "No spans were recorded, only counters or instants.".to_owned()
+            }
+        });
+    }
+}
+
+fn note_unrelated_clocks(trace: &Trace, report: &mut ImportReport) {
+    if trace.sources().len() < 2 {
+        return;
+    }
+    for (i, source) in trace.sources().iter().enumerate() {
+        if source.clock == Clock::Unknown {
+            let id = SourceId(u32::try_from(i).unwrap_or(u32::MAX));
+            report.note(NoticeKind::Guessed, "clock", Some(id), None, || {
+                format!(
+                    "{} does not say when its time zero was: it starts where the trace starts, moved by {} by hand.",
+                    file_name(&source.path),
+                    crate::time::format_ns(source.shift_ns),
+                )
+            });
+        }
+    }
+}
+
+/// Files that do not overlap in time by far are hardly of one run.
+fn note_far_apart(trace: &Trace, report: &mut ImportReport) {
+    const HOUR: i64 = 3_600_000_000_000;
+    let mut ranges: Vec<Option<crate::time::TimeRange>> = vec![None; trace.sources().len()];
+    for lane in trace.lanes() {
+        let spans = lane.spans.clone();
+        if spans.is_empty() {
+            continue;
+        }
+        let starts = &trace.spans().starts()[spans.start as usize..spans.end as usize];
+        let slot = &mut ranges[lane.source.index()];
+        let (first, last) = (starts[0], starts[starts.len() - 1]);
+        *slot = Some(slot.map_or(crate::time::TimeRange::new(first, last), |r| {
+            crate::time::TimeRange::new(r.start.min(first), r.end.max(last))
+        }));
+    }
+    let mut ranges: Vec<_> = ranges.into_iter().flatten().collect();
+    ranges.sort_unstable();
+    let mut end = i64::MIN;
+    let mut gap = 0;
+    for range in &ranges {
+        if end != i64::MIN {
+            gap = gap.max(range.start.saturating_sub(end));
+        }
+        end = end.max(range.end);
+    }
+    if gap > HOUR {
+        report.note(NoticeKind::Guessed, "files_far_apart", None, None, || {
+            format!(
+                "Between two of the files lie {} hours without anything recorded: they are hardly of one run. Open \
+                 the files of one run only.",
+                crate::time::format_count(gap.unsigned_abs() / HOUR.unsigned_abs())
+            )
+        });
+    }
+}
+
+fn note_anomalies(trace: &Trace, report: &mut ImportReport) {
+    note_overlaps(trace, report);
+    let texts = [
+        (
+            "crowded_rows",
+            NoticeKind::Info,
+            "More than 65,535 spans of one lane are open at once: the rest are drawn on its last row.",
+        ),
+        (
+            "negative_dur",
+            NoticeKind::Repaired,
+            "Spans had a negative duration: it was set to 0.",
+        ),
+        (
+            "clamped_time",
+            NoticeKind::Repaired,
+            "Times lie outside any plausible range: they were moved to its edge.",
+        ),
+        (
+            "many_categories",
+            NoticeKind::Guessed,
+            "There are more categories than can be told apart (65,534): the rest share one.",
+        ),
+        (
+            "far_source",
+            NoticeKind::Repaired,
+            "Files lie more than 73 years before or 146 years after the start of the trace, by their clocks or shifts: they were moved to the edge of that.",
+        ),
+        (
+            "op_before_launch",
+            NoticeKind::Info,
+            "GPU operations start before the call that launched them: their delay counts as 0.",
+        ),
+        (
+            "two_launches",
+            NoticeKind::Info,
+            "GPU operations have two launching calls: the first one counts.",
+        ),
+    ];
+    for (code, kind, text) in texts {
+        let count = trace.anomalies().get(code).copied().unwrap_or(0);
+        if !report.has(code) {
+            report.note_many(kind, code, None, count, &[], || text.to_owned());
+        }
+    }
+}
+
+/// Spans that overlap without nesting, those of GPU streams apart: there it changes what busy time means.
+fn note_overlaps(trace: &Trace, report: &mut ImportReport) {
+    let overlaps = |gpu: bool| -> u64 {
+        let lanes = trace.lanes().iter().filter(|l| l.kind.is_gpu() == gpu);
+        lanes.map(|l| l.overlaps).sum()
+    };
+    let (gpu, other) = (overlaps(true), overlaps(false));
+    let code = "overlapping_spans";
+    report.note_many(NoticeKind::Info, code, None, gpu + other, &[], || {
+        let mut text = "Spans of one lane overlap partly: they are drawn on rows of their own.".to_owned();
+        if gpu > 0 {
+            text = format!(
+                "{text} {} of them are on GPU streams, whose busy time counts overlapping time once.",
+                crate::time::format_count(gpu)
+            );
+        }
+        text
+    });
+}
+
+/// The last part of a path, for texts.
+pub(crate) fn file_name(path: &Path) -> String {
+    path.file_name()
+        .unwrap_or(path.as_os_str())
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// A notice about a file that became no source.
+pub(crate) fn note_path(
+    report: &mut ImportReport,
+    kind: NoticeKind,
+    code: &'static str,
+    path: &Path,
+    text: impl FnOnce() -> String,
+) {
+    report
+        .notices
+        .push(crate::import::contract::report::Notice {
+            kind,
+            code,
+            text: text(),
+            whole: false,
+            count: 1,
+            places: Vec::new(),
+            source: None,
+            path: Some(path.to_owned()),
+        });
+}
+
+impl OpenOptions {
+    /// The shift given by hand for a path.
+    pub(crate) fn shift_of(&self, arg: usize) -> Option<i64> {
+        self.shifts.iter().rev().find(|s| s.0 == arg).map(|s| s.1)
+    }
+}
