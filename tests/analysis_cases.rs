@@ -166,7 +166,7 @@ fn analysis_cases_shared() {
 /// The built-in rules list the keys that rules may name; the importers state them.
 #[test]
 fn rules_may_name_every_tracer_that_can_be_read() {
-    for tracer in TRACERS {
+    for tracer in TRACERS.iter() {
         let key = tracer.key;
         let rule = format!("[[rule]]\nid = \"a\"\nsource = [\"{key}\"]\nlayer = \"load\"\n");
         assert_eq!(Rules::parse(&rule, "a.toml").1, [], "{key}");

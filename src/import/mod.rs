@@ -1,4 +1,4 @@
-//! From files to a [`Trace`]: recognises formats by content and fills one [`TraceBuilder`] from all inputs.
+//! From files to a [`Trace`](crate::model::Trace): recognises formats by content and fills one [`TraceBuilder`](crate::model::TraceBuilder) from all inputs.
 //!
 //! Knows nothing of layers, analysis or pixels. Files are opened read-only and read in blocks; nothing is written
 //! beside them. Partial input opens as far as it goes, and everything that was repaired, skipped or guessed is in the
@@ -6,12 +6,11 @@
 
 use std::path::PathBuf;
 
-use crate::model::{Trace, TracerFacts};
-
 mod bytes;
 mod chrome;
 mod contract;
 mod dftracer;
+mod importers;
 mod nsight;
 mod opening;
 mod recognise;
@@ -19,34 +18,12 @@ mod text;
 
 pub use bytes::small::{SMALL, open_regular, read_small};
 pub use contract::error::{ErrorKind, LoadError};
+pub use contract::options::{MOST_THREADS, OpenOptions};
 pub use contract::progress::{Phase, Progress};
 pub use contract::report::{FileReport, ImportReport, Notice, NoticeKind, Place};
+pub use importers::TRACERS;
 pub use opening::args::{ArgsReader, FoundArgs, SharedArgs};
-
-/// The tracers whose files can be read.
-pub const TRACERS: &[&TracerFacts] = &[&chrome::TORCH, &nsight::TRACER, &dftracer::TRACER];
-
-/// A trace and what happened while it was read.
-pub struct Loaded {
-    /// The timeline.
-    pub trace: Trace,
-    /// What was read, repaired, skipped, guessed, not recorded.
-    pub report: ImportReport,
-}
-
-/// More threads than any machine has use for, and few enough to start them all.
-pub const MOST_THREADS: usize = 256;
-
-/// How to open.
-#[derive(Debug, Clone, Default)]
-pub struct OpenOptions {
-    /// Shifts by hand, ns, by index of the given path.
-    pub shifts: Vec<(usize, i64)>,
-    /// Number of threads, at most [`MOST_THREADS`]; 0 = as many as there are cores.
-    pub threads: usize,
-    /// Opens also what seems too large for the free memory.
-    pub force: bool,
-}
+pub use opening::open::Loaded;
 
 /// Opens files and folders as one trace.
 ///

@@ -105,8 +105,8 @@ pub enum ArgsOrigin {
     Gzip,
     /// JSON text at a byte range of this buffer (made by importers whose input is not JSON, and by tests).
     Memory(std::sync::Arc<[u8]>),
-    /// Rows of database tables: the span's reference holds the table (index in this list) and the row.
-    Sqlite(std::sync::Arc<[String]>),
+    /// Rows of tables: the span's reference holds the table (index in this list) and the row.
+    Rows(std::sync::Arc<[String]>),
     /// JSON text at a byte range of a member of an archive, which has to be unpacked to be read.
     Archive {
         /// The archive file.

@@ -1,7 +1,10 @@
-//! Bytes of inputs: read in blocks, inflated, handed to threads in order; what is damaged of them.
+//! Bytes of inputs: read in blocks, inflated, out of archives, handed to threads in order; what is damaged of them.
 
+pub(crate) mod archive;
 pub(crate) mod damage;
 pub(crate) mod gzip;
+pub(crate) mod head;
 pub(crate) mod input;
+pub(crate) mod packing;
 pub(crate) mod small;
 pub(crate) mod stages;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::Facts;
+use super::facts::Facts;
 use super::stream::Early;
 use super::tally::Odd;
 use crate::import::bytes::damage::Damage;

@@ -10,8 +10,9 @@ mod told;
 use std::io::Cursor;
 use std::path::PathBuf;
 
+use super::facts::Facts;
+use super::file::{finish, import};
 use super::stream::Stream;
-use super::{Facts, finish, import};
 use crate::import::bytes::input::Input;
 use crate::import::contract::error::LoadError;
 use crate::import::contract::importer::Context;
@@ -30,6 +31,7 @@ fn read_named(name: &str, text: &[u8]) -> Read {
         builder: &mut builder,
         report: &mut report,
         progress: &progress,
+        refused: &mut Vec::new(),
     };
     let reader = Box::new(Cursor::new(text.to_vec()));
     let size = text.len() as u64;
@@ -66,6 +68,7 @@ fn read_counted(text: &[u8], cuts: &[usize], looked_at: &mut usize) -> Read {
         builder: &mut builder,
         report: &mut report,
         progress: &progress,
+        refused: &mut Vec::new(),
     };
     let source = Source {
         args: ArgsOrigin::File,

@@ -1,7 +1,7 @@
 //! What an import did: read, repaired, skipped, guessed, not recorded, each by reason with a count and first examples.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::model::SourceId;
 use crate::time::format_count;
@@ -209,6 +209,20 @@ impl ImportReport {
                 path: None,
             });
         }
+    }
+
+    /// A fact about a file that became no source.
+    pub fn note_path(&mut self, kind: NoticeKind, code: &'static str, path: &Path, text: String) {
+        self.notices.push(Notice {
+            kind,
+            code,
+            text,
+            whole: false,
+            count: 1,
+            places: Vec::new(),
+            source: None,
+            path: Some(path.to_owned()),
+        });
     }
 
     /// True when there is a notice of this machine name.

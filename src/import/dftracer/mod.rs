@@ -3,25 +3,27 @@
 //! Files are read in parallel into columns of their own and then added to the model in the given order, so that the
 //! result does not depend on timing. Knows nothing of layers: categories and names stay as they are in the files.
 
+mod args;
 mod merge;
 mod notices;
 mod read;
 
-use std::path::PathBuf;
-
 use rayon::prelude::*;
+use serde_json::{Map, Value};
 
+use crate::import::bytes::head::Head;
 use crate::import::bytes::stages::Spares;
 use crate::import::contract::error::{ErrorKind, LoadError};
-use crate::import::contract::importer::Context;
-use crate::import::contract::report::NoticeKind;
-use crate::import::recognise::candidate::Candidate;
-use crate::model::TracerFacts;
+use crate::import::contract::file::TraceFile;
+use crate::import::contract::importer::{Claim, Context, Importer};
+use crate::import::contract::report::{NoticeKind, Place};
+use crate::import::recognise::sniff::Content;
+use crate::model::{SourceId, Trace, TracerFacts};
 use merge::run;
 use read::file;
 
 /// Files of DFTracer and of the DLIO profiler.
-pub(super) const TRACER: TracerFacts = TracerFacts {
+const TRACER: TracerFacts = TracerFacts {
     key: "dftracer",
     name: "DFTracer",
     slows_training: false,
@@ -31,20 +33,58 @@ pub(super) const TRACER: TracerFacts = TracerFacts {
     joins_runs: false,
 };
 
+/// Reads what DFTracer and the DLIO profiler write.
+pub(crate) struct Dftracer;
+
+impl Importer for Dftracer {
+    fn facts(&self) -> &'static TracerFacts {
+        &TRACER
+    }
+
+    fn files(&self) -> &'static str {
+        "DFTracer (.pfw, .pfw.gz)"
+    }
+
+    fn endings(&self) -> &'static [&'static str] {
+        &[".pfw"]
+    }
+
+    fn claims(&self, content: &Content, _: &Head) -> Option<Claim> {
+        (*content == Content::Records).then_some(Claim::Sure)
+    }
+
+    fn memory(&self, text: u64) -> u64 {
+        text / 10 * 4
+    }
+
+    fn together(&self) -> bool {
+        true
+    }
+
+    fn read(&self, files: &[&TraceFile], ctx: &mut Context<'_>) -> Result<(), LoadError> {
+        import(files, ctx)
+    }
+
+    fn args(
+        &self,
+        args: Map<String, Value>,
+        trace: &Trace,
+        source: SourceId,
+    ) -> Map<String, Value> {
+        args::with_names(args, trace, source)
+    }
+}
+
 /// Reads all files of a run.
 ///
 /// # Errors
 /// When none of them holds a record, and on cancel. Single files that hold none are reported; those that the system
-/// refuses go into `failed`.
-pub(super) fn import(
-    candidates: &[&Candidate],
-    failed: &mut Vec<(PathBuf, LoadError)>,
-    ctx: &mut Context<'_>,
-) -> Result<(), LoadError> {
+/// refuses are added to the refused.
+fn import(candidates: &[&TraceFile], ctx: &mut Context<'_>) -> Result<(), LoadError> {
     let progress = ctx.progress;
     // Files share buffers: a run may have thousands, most of them small, and more than can be open at once.
     let buffers = Spares::new();
-    let read = |file: &&Candidate| {
+    let read = |file: &&TraceFile| {
         let input = file.input()?;
         file::read(input, &buffers, progress).map(run::FileInfo::new)
     };
@@ -60,7 +100,7 @@ pub(super) fn import(
     for (file, info) in candidates.iter().zip(read) {
         let info = match info {
             Err(e) if e.kind != ErrorKind::Cancelled => {
-                failed.push((file.path.clone(), e));
+                ctx.refused.push((file.path.clone(), e));
                 continue;
             }
             info => info?,
@@ -72,13 +112,8 @@ pub(super) fn import(
         let error = nothing_readable(&info);
         if !alone {
             let text = format!("{} {}", error.cause, error.remedy);
-            crate::import::opening::open::note_path(
-                ctx.report,
-                NoticeKind::Damaged,
-                "nothing_readable",
-                &error.path,
-                || text,
-            );
+            ctx.report
+                .note_path(NoticeKind::Damaged, "nothing_readable", &error.path, text);
         }
         refused.get_or_insert(error);
     }
@@ -118,7 +153,7 @@ fn nothing_readable(file: &run::FileInfo) -> LoadError {
         .find_map(|c| c.unreadable.lines.first());
     let error = LoadError::new(ErrorKind::Corrupt, &file.data.path, cause, remedy);
     match place {
-        Some(line) => error.at(crate::import::contract::report::Place::Line(line + 1)),
+        Some(line) => error.at(Place::Line(line + 1)),
         None => error,
     }
 }

@@ -2,12 +2,12 @@
 
 use crate::import::bytes::damage::byte_of_text;
 use crate::import::contract::importer::Context;
+use crate::import::contract::names::file_name;
 use crate::import::contract::report::{FileReport, ImportReport, NoticeKind, Place};
 use crate::import::dftracer::merge::hashes::{Hashes, Resolved};
 use crate::import::dftracer::merge::run::{FileInfo, known_pids};
 use crate::import::dftracer::read::chunk::{Chunk, Tally};
 use crate::import::dftracer::read::kind::Generation;
-use crate::import::opening::open::file_name;
 use crate::model::{Role, SourceId};
 use crate::time::format_count;
 

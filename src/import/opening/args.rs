@@ -11,13 +11,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rayon::prelude::*;
 use serde_json::{Map, Value};
 
+use crate::import::bytes::archive::{self, Archive, Member};
 use crate::import::bytes::input::Input;
 use crate::import::bytes::small::open_regular;
 use crate::import::contract::error::{ErrorKind, LoadError};
-use crate::import::nsight;
-use crate::import::recognise::container::{self, Archive, Member};
+use crate::import::contract::importer::RowArgs;
+use crate::import::importers;
 use crate::import::text::lenient;
-use crate::model::{ArgsOrigin, SourceId, SpanId, Trace};
+use crate::model::{ArgsOrigin, Source, SourceId, SpanId, Trace};
 
 /// Inflated bytes that stay.
 const WINDOW: usize = 8 << 20;
@@ -96,7 +97,7 @@ impl SharedArgs {
 enum Opened {
     File(File),
     Stream(Stream),
-    Database(nsight::Rows),
+    Rows(Box<dyn RowArgs>),
 }
 
 impl ArgsReader {
@@ -106,10 +107,10 @@ impl ArgsReader {
         Self::default()
     }
 
-    /// The args of a span; `None` where none were recorded. DFTracer's hashes are replaced by the names they stand
-    /// for: `fhash` by `fname`, `hhash` by `host`, `cmd_hash` by `command`, `exec_hash` by `program`.
+    /// The args of a span; `None` where none were recorded. What stands for something else, as hashes do, is replaced by
+    /// what it stands for.
     ///
-    /// Costs a read for plain files, a query for databases. For compressed files and archives it inflates from the
+    /// Costs a read for plain files, a query for tables. For compressed files and archives it inflates from the
     /// start to the span unless it lies in or behind the 8 MiB that were read last.
     ///
     /// # Errors
@@ -131,20 +132,20 @@ impl ArgsReader {
         let reference = trace.spans().args(span);
         let source_id = trace.lane(trace.spans().lane(span)).source;
         let source = trace.source(source_id);
-        if let ArgsOrigin::Sqlite(tables) = &source.args {
+        if let ArgsOrigin::Rows(tables) = &source.args {
             let Some((table, row)) = reference.as_row() else {
                 return Ok(None);
             };
             let Some(table) = tables.get(usize::from(table)) else {
                 return Ok(None);
             };
-            return self.row(source_id, &source.path, table, row);
+            return self.row(source_id, source, table, row);
         }
         let Some((offset, len)) = reference.as_text() else {
             return Ok(None);
         };
         let text = match &source.args {
-            ArgsOrigin::None | ArgsOrigin::Sqlite(_) => return Ok(None),
+            ArgsOrigin::None | ArgsOrigin::Rows(_) => return Ok(None),
             ArgsOrigin::Memory(buffer) => {
                 let from = usize::try_from(offset).unwrap_or(usize::MAX);
                 let rest = buffer.get(from..).unwrap_or_default();
@@ -163,13 +164,10 @@ impl ArgsReader {
         let Some(map) = parsed else {
             return Err(changed(&source.path));
         };
-        Ok(Some(
-            if source.tracer.key == crate::import::dftracer::TRACER.key {
-                with_names(map, trace, source_id)
-            } else {
-                map
-            },
-        ))
+        Ok(Some(match importers::of_source(source) {
+            Some(importer) => importer.args(map, trace, source_id),
+            None => map,
+        }))
     }
 
     fn opened(
@@ -194,13 +192,16 @@ impl ArgsReader {
     fn row(
         &mut self,
         id: SourceId,
-        path: &Path,
+        source: &Source,
         table: &str,
         row: i64,
     ) -> Result<Option<Map<String, Value>>, LoadError> {
-        let opened = self.opened(id, || nsight::Rows::open(path).map(Opened::Database))?;
+        let Some(importer) = importers::of_source(source) else {
+            return Ok(None);
+        };
+        let opened = self.opened(id, || importer.rows(&source.path).map(Opened::Rows))?;
         match opened {
-            Opened::Database(rows) => rows.read(table, row),
+            Opened::Rows(rows) => rows.read(table, row),
             Opened::File(_) | Opened::Stream(_) => Ok(None),
         }
     }
@@ -212,7 +213,7 @@ fn open(path: &Path, origin: &ArgsOrigin) -> Result<Opened, LoadError> {
             .map(Opened::File)
             .map_err(|e| LoadError::io(path, &e)),
         ArgsOrigin::Archive { archive, member } => {
-            let (archive, member) = container::find(archive, member)?;
+            let (archive, member) = archive::find(archive, member)?;
             Ok(Opened::Stream(Stream::new(Restart::Member(
                 archive, member,
             ))?))
@@ -262,7 +263,7 @@ impl Opened {
                 Ok(bytes)
             }
             Self::Stream(stream) => stream.bytes(offset, len, go_on),
-            Self::Database(_) => Ok(Vec::new()),
+            Self::Rows(_) => Ok(Vec::new()),
         }
     }
 }
@@ -336,34 +337,4 @@ impl Stream {
         let rest = self.window.get(start..).unwrap_or_default();
         Ok(rest[..len.min(rest.len())].to_vec())
     }
-}
-
-/// Names in place of hashes.
-fn with_names(args: Map<String, Value>, trace: &Trace, source: SourceId) -> Map<String, Value> {
-    let rename = |key: &str| {
-        Some(match key {
-            "fhash" => "fname",
-            "hhash" => "host",
-            "cmd_hash" => "command",
-            "exec_hash" => "program",
-            "cwd" => "cwd",
-            _ => return None,
-        })
-    };
-    args.into_iter()
-        .map(|(key, value)| {
-            let text = match &value {
-                Value::String(text) => Some(text.clone()),
-                Value::Number(number) => Some(number.to_string()),
-                _ => None,
-            };
-            let named = rename(&key)
-                .zip(text)
-                .and_then(|(new, text)| Some((new, trace.alias(source, &text)?)));
-            match named {
-                Some((new, name)) => (new.to_owned(), Value::String(name.to_owned())),
-                None => (key, value),
-            }
-        })
-        .collect()
 }

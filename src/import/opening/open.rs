@@ -1,6 +1,6 @@
 //! Opening paths: what lies there, which importer reads it, what belongs on one time axis, and the last notices.
 //!
-//! Knows the importers' entry points and nothing of their formats.
+//! Knows importers by their contract only, and no format.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -10,14 +10,26 @@ use rustc_hash::FxHashMap;
 
 use super::{runs, together};
 use crate::import::contract::error::{ErrorKind, LoadError};
+use crate::import::contract::file::TraceFile;
 use crate::import::contract::importer::Context;
+use crate::import::contract::names::{NAMED, file_name, some_names};
+use crate::import::contract::options::OpenOptions;
 use crate::import::contract::progress::{Phase, Progress};
 use crate::import::contract::report::{ImportReport, NoticeKind};
-use crate::import::recognise::candidate::{Candidate, Format};
+use crate::import::importers;
+use crate::import::recognise::candidate::Candidate;
 use crate::import::recognise::find::{self, Looked};
 use crate::import::recognise::memory;
-use crate::import::{Loaded, OpenOptions, chrome, dftracer, nsight};
+
 use crate::model::{Clock, Source, SourceId, Trace, TraceBuilder};
+
+/// A trace and what happened while it was read.
+pub struct Loaded {
+    /// The timeline.
+    pub trace: Trace,
+    /// What was read, repaired, skipped, guessed, not recorded.
+    pub report: ImportReport,
+}
 
 /// See [`crate::import::open`].
 pub(crate) fn open(
@@ -48,18 +60,17 @@ pub(crate) fn open(
         failed,
     } = attempt;
     for (path, error) in failed {
-        note_path(
-            &mut report,
+        report.note_path(
             NoticeKind::Skipped,
             "file_refused",
             &path,
-            || format!("{} {}", error.cause, error.remedy),
+            format!("{} {}", error.cause, error.remedy),
         );
     }
     looked.report(&mut report);
     mark_cut(&mut builder, &report);
     progress.set_phase(Phase::Sorting);
-    let first = &looked.candidates[0].path;
+    let first = &looked.candidates[0].file.path;
     let trace = builder
         .finish_unless(&|| progress.is_cancelled())
         .ok_or_else(|| LoadError::cancelled(first))?;
@@ -101,46 +112,43 @@ impl Attempt {
     ) -> Result<Self, LoadError> {
         progress.set_phase(Phase::Reading);
         for file in files {
-            progress.add_total(file.disk_bytes);
+            progress.add_total(file.file.disk_bytes);
         }
         let mut builder = TraceBuilder::new();
         let mut report = ImportReport::default();
         let mut failed = Vec::new();
-        let mut lines_done = false;
+        let mut read_together = BTreeSet::new();
         for file in files {
-            progress.check(&file.path)?;
+            progress.check(&file.file.path)?;
+            let importer = file.importer;
+            let group: Vec<&TraceFile> = if !importer.together() {
+                vec![&file.file]
+            } else if read_together.insert(importer.facts().key) {
+                let own = |f: &&Candidate| f.importer.facts().key == importer.facts().key;
+                files.iter().filter(own).map(|f| &f.file).collect()
+            } else {
+                continue;
+            };
             let mut ctx = Context {
                 builder: &mut builder,
                 report: &mut report,
                 progress,
+                refused: &mut failed,
             };
-            let result = match file.format {
-                Format::Pfw if lines_done => Ok(()),
-                Format::Pfw => {
-                    lines_done = true;
-                    // All of them together: they share hashes, parents and names.
-                    let run = files.iter().filter(|f| f.format == Format::Pfw);
-                    dftracer::import(&run.collect::<Vec<_>>(), &mut failed, &mut ctx)
-                }
-                Format::Chrome => file
-                    .input()
-                    .and_then(|input| chrome::import(input, &mut ctx)),
-                Format::Sqlite => nsight::import(&file.path, &mut ctx),
-            };
-            match result {
+            match importer.read(&group, &mut ctx) {
                 Ok(()) => {}
                 Err(e) if e.kind == ErrorKind::Cancelled || files.len() == 1 => return Err(e),
                 Err(e) => failed.push((e.path.clone(), e)),
             }
         }
-        progress.check(&files[0].path)?;
+        progress.check(&files[0].file.path)?;
         shift_by_hand(&mut builder, &mut report, files, options);
         together::ranks_by_name(&mut builder);
         runs::ranks_of_runs(&mut builder, &mut report);
         together::unique_keys(&mut builder);
         if builder.so_far().sources().is_empty() {
             let first = failed.into_iter().next().map(|(_, error)| error);
-            return Err(first.unwrap_or_else(|| LoadError::cancelled(&files[0].path)));
+            return Err(first.unwrap_or_else(|| LoadError::cancelled(&files[0].file.path)));
         }
         Ok(Self {
             builder,
@@ -151,7 +159,7 @@ impl Attempt {
 
     fn source_of(&self, file: &Candidate) -> Option<&Source> {
         let sources = self.builder.so_far().sources();
-        sources.iter().find(|s| s.path == file.path)
+        sources.iter().find(|s| s.path == file.file.path)
     }
 
     /// The files that opened and whose clocks relate to that of the first of them: both Unix time, or put in place by
@@ -165,9 +173,9 @@ impl Attempt {
         let mut first: Option<bool> = None;
         files
             .iter()
-            .filter(|f| !failed.contains(f.path.as_path()))
+            .filter(|f| !failed.contains(f.file.path.as_path()))
             .filter(|f| {
-                let Some(source) = sources.get(f.path.as_os_str()) else {
+                let Some(source) = sources.get(f.file.path.as_os_str()) else {
                     return true;
                 };
                 let unix = matches!(source.clock, Clock::Unix { .. });
@@ -185,10 +193,10 @@ impl Attempt {
 
     /// True when the model holds something of a file that is not kept.
     fn is_mixed(&self, files: &[Candidate], kept: &[Candidate]) -> bool {
-        let kept: BTreeSet<&Path> = kept.iter().map(|f| f.path.as_path()).collect();
+        let kept: BTreeSet<&Path> = kept.iter().map(|f| f.file.path.as_path()).collect();
         files
             .iter()
-            .any(|f| !kept.contains(f.path.as_path()) && self.source_of(f).is_some())
+            .any(|f| !kept.contains(f.file.path.as_path()) && self.source_of(f).is_some())
     }
 
     /// What to remember of a reading that is given up for one of the kept files alone.
@@ -202,17 +210,19 @@ impl Attempt {
 
     /// Says which files of the first reading are not in this one.
     fn explain_left_out(&mut self, before: Before, files: &[Candidate], kept: &[Candidate]) {
-        let stays: BTreeSet<&Path> = kept.iter().map(|f| f.path.as_path()).collect();
+        let stays: BTreeSet<&Path> = kept.iter().map(|f| f.file.path.as_path()).collect();
         let Some(first) = kept.first() else {
             return;
         };
-        let first_name = file_name(&first.path);
+        let first_name = file_name(&first.file.path);
         let failed: BTreeSet<&Path> = before.failed.iter().map(|(p, _)| p.as_path()).collect();
         let left_out: Vec<&Candidate> = files
             .iter()
-            .filter(|f| !stays.contains(f.path.as_path()) && !failed.contains(f.path.as_path()))
+            .filter(|f| {
+                !stays.contains(f.file.path.as_path()) && !failed.contains(f.file.path.as_path())
+            })
             .collect();
-        let few = if left_out.len() > find::NAMED {
+        let few = if left_out.len() > NAMED {
             // A notice each would bury all others.
             self.explain_many(&left_out, &first_name, before.first_unix);
             Vec::new()
@@ -220,21 +230,20 @@ impl Attempt {
             left_out
         };
         for file in few {
-            note_path(
-                &mut self.report,
+            self.report.note_path(
                 NoticeKind::Skipped,
                 "clock_unrelated",
-                &file.path,
-                || {
+                &file.file.path,
+                {
                     let who = if before.first_unix {
-                        file_name(&file.path)
+                        file_name(&file.file.path)
                     } else {
                         first_name.clone()
                     };
                     format!(
                         "{} was not opened with {first_name}: {who} does not say when its time zero was, so the two \
                          cannot be put on one axis. Open it alone, or give its shift by hand.",
-                        file_name(&file.path),
+                        file_name(&file.file.path),
                     )
                 },
             );
@@ -244,7 +253,7 @@ impl Attempt {
 
     /// One notice for many files whose clocks do not relate.
     fn explain_many(&mut self, files: &[&Candidate], first_name: &str, first_unix: bool) {
-        let names: Vec<String> = files.iter().map(|f| file_name(&f.path)).collect();
+        let names: Vec<String> = files.iter().map(|f| file_name(&f.file.path)).collect();
         let count = files.len() as u64;
         let who = if first_unix {
             "they do".to_owned()
@@ -255,7 +264,7 @@ impl Attempt {
             format!(
                 "Files were not opened with {first_name} ({}): {who} not say when time zero was, so they cannot be put \
                  on one axis. Open them alone, or give their shifts by hand.",
-                find::some_names(&names, count),
+                some_names(&names, count),
             )
         });
     }
@@ -273,7 +282,7 @@ fn shift_by_hand(
             continue;
         };
         let sources = builder.so_far().sources();
-        let Some(at) = sources.iter().position(|s| s.path == file.path) else {
+        let Some(at) = sources.iter().position(|s| s.path == file.file.path) else {
             continue;
         };
         let id = SourceId(u32::try_from(at).unwrap_or(u32::MAX));
@@ -313,7 +322,7 @@ fn nothing_found(paths: &[PathBuf], looked: &Looked) -> LoadError {
         ErrorKind::NothingInside,
         &path,
         cause,
-        crate::import::recognise::traps::SUPPORTED,
+        importers::supported(),
     )
 }
 
@@ -475,41 +484,4 @@ fn note_overlaps(trace: &Trace, report: &mut ImportReport) {
         }
         text
     });
-}
-
-/// The last part of a path, for texts.
-pub(crate) fn file_name(path: &Path) -> String {
-    path.file_name()
-        .unwrap_or(path.as_os_str())
-        .to_string_lossy()
-        .into_owned()
-}
-
-/// A notice about a file that became no source.
-pub(crate) fn note_path(
-    report: &mut ImportReport,
-    kind: NoticeKind,
-    code: &'static str,
-    path: &Path,
-    text: impl FnOnce() -> String,
-) {
-    report
-        .notices
-        .push(crate::import::contract::report::Notice {
-            kind,
-            code,
-            text: text(),
-            whole: false,
-            count: 1,
-            places: Vec::new(),
-            source: None,
-            path: Some(path.to_owned()),
-        });
-}
-
-impl OpenOptions {
-    /// The shift given by hand for a path.
-    pub(crate) fn shift_of(&self, arg: usize) -> Option<i64> {
-        self.shifts.iter().rev().find(|s| s.0 == arg).map(|s| s.1)
-    }
 }

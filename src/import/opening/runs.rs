@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use super::open::file_name;
+use crate::import::contract::names::file_name;
 use crate::import::contract::report::{ImportReport, NoticeKind};
 use crate::model::{LaneId, LaneKind, ProcessId, Role, SourceId, Trace, TraceBuilder};
 

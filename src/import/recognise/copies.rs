@@ -43,13 +43,13 @@ pub(crate) fn take_out(
     alike.sort_unstable();
     let (in_order, others): (Vec<usize>, Vec<usize>) = alike
         .into_iter()
-        .partition(|&i| candidates[i].shares_decoder());
+        .partition(|&i| candidates[i].file.shares_decoder());
     let digest = |i| (i, digest(&candidates[i], progress));
     let mut digests: Vec<(usize, Option<(u64, u64)>)> =
         others.into_par_iter().map(digest).collect();
     digests.extend(in_order.into_iter().map(digest));
     if let (true, Some(first)) = (progress.is_cancelled(), candidates.first()) {
-        return Err(LoadError::cancelled(&first.path));
+        return Err(LoadError::cancelled(&first.file.path));
     }
     let mut first: BTreeMap<(u64, u64), usize> = BTreeMap::new();
     let mut copy_of = vec![None; candidates.len()];
@@ -67,8 +67,8 @@ pub(crate) fn take_out(
     }
     let copies = copy_of.iter().enumerate().filter_map(|(i, of)| {
         Some(Copied {
-            path: candidates[i].path.clone(),
-            of: candidates[(*of)?].path.clone(),
+            path: candidates[i].file.path.clone(),
+            of: candidates[(*of)?].file.path.clone(),
         })
     });
     let copies = copies.collect();
@@ -80,7 +80,7 @@ pub(crate) fn take_out(
 /// Length and hash of all bytes, inflated; that two recordings of one length differ and have equal hashes of 64 bits does
 /// not happen by chance. `None` where they cannot all be read: that is told when the file is opened.
 fn digest(candidate: &Candidate, progress: &Progress) -> Option<(u64, u64)> {
-    let mut reader = candidate.input().ok()?.into_reader();
+    let mut reader = candidate.file.input().ok()?.into_reader();
     let mut block = vec![0_u8; 1 << 20];
     let (mut length, mut hash) = (0, DefaultHasher::new());
     while !progress.is_cancelled() {

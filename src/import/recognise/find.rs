@@ -2,44 +2,31 @@
 //!
 //! Decides which importer reads what; reads nothing but heads.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::candidate::{Candidate, Format};
-use super::container::{Archive, Member};
+use super::candidate::Candidate;
 use super::copies::{self, Copied};
 use super::folder;
-use super::sniff::{Content, Head};
+use super::sniff::Content;
 use super::traps::Trap;
-use crate::import::OpenOptions;
+use crate::import::bytes::archive::{Archive, Member};
 use crate::import::bytes::damage::Damage;
-use crate::import::bytes::input::Input;
+use crate::import::bytes::head::Head;
+use crate::import::bytes::packing::Packing;
 use crate::import::contract::error::{ErrorKind, LoadError};
+use crate::import::contract::file::TraceFile;
+use crate::import::contract::importer::{Claim, Importer};
+use crate::import::contract::names::{NAMED, file_name, some_names};
+use crate::import::contract::options::OpenOptions;
 use crate::import::contract::progress::Progress;
 use crate::import::contract::report::{ImportReport, NoticeKind};
-use crate::import::opening::open::{file_name, note_path};
+use crate::import::importers;
 
 /// Files of a folder that are looked at before the next ones.
 const AT_ONCE: usize = 64;
-
-/// Names that a notice about many files gives.
-pub(crate) const NAMED: usize = 3;
-
-/// `a, b, c and 7 more`.
-pub(crate) fn some_names(names: &[String], all: u64) -> String {
-    let shown = &names[..names.len().min(NAMED)];
-    match all.saturating_sub(shown.len() as u64) {
-        0 => shown.join(", "),
-        more => format!(
-            "{} and {} more",
-            shown.join(", "),
-            crate::time::format_count(more)
-        ),
-    }
-}
 
 /// What looking found.
 #[derive(Default)]
@@ -70,7 +57,7 @@ impl Looked {
     /// Tells what was left out.
     pub fn report(&self, report: &mut ImportReport) {
         for (kind, code, path, text) in &self.notes {
-            note_path(report, *kind, code, path, || text.clone());
+            report.note_path(*kind, code, path, text.clone());
         }
         report.note_many(
             NoticeKind::Info,
@@ -113,10 +100,10 @@ impl Looked {
         let mut seen = std::collections::BTreeSet::new();
         let all = std::mem::take(&mut self.candidates);
         for candidate in all {
-            if seen.insert(candidate.place()) {
+            if seen.insert(candidate.file.place()) {
                 self.candidates.push(candidate);
             } else {
-                self.repeated.push(candidate.path);
+                self.repeated.push(candidate.file.path);
             }
         }
     }
@@ -207,12 +194,16 @@ fn look_at_file(
         }
     };
     progress.check(path)?;
-    let glance = Glance::at(bytes, head);
-    match &glance.content {
-        Content::Trap(trap) => looked.refuse(trap.refuse(path)),
-        content @ (Content::Tar | Content::Zip) => {
+    let glance = Glance::at(bytes, &head);
+    if let Some(candidate) = glance.candidate(arg, path) {
+        looked.candidates.push(candidate);
+        return Ok(());
+    }
+    match glance.content {
+        Content::Archive(packing) => {
             let before = looked.candidates.len();
-            let why = look_into_archive(looked, arg, path, content, glance.compressed, progress)?;
+            let archive = Archive::new(path, packing, glance.compressed);
+            let why = look_into_archive(looked, arg, &archive, progress)?;
             if looked.candidates.len() == before && looked.refusals.is_empty() {
                 let cause = match why {
                     Some(why) => format!("No trace in this archive can be read: {why}."),
@@ -226,36 +217,14 @@ fn look_at_file(
                 ));
             }
         }
-        _ => looked.candidates.extend(candidate(arg, path, &glance)),
+        content => looked.refuse(refusal(&content.into_trap(), path)),
     }
     Ok(())
 }
 
-/// The content of a file; databases and zip files inside gzip cannot be read in place.
-fn of_file(head: &Head) -> Content {
-    match head.content() {
-        Content::Sqlite if head.compressed => Content::Trap(Trap::CompressedSqlite),
-        Content::Zip if head.compressed => Content::Trap(Trap::NestedArchive),
-        content => content,
-    }
-}
-
-fn candidate(arg: usize, path: &Path, glance: &Glance) -> Option<Candidate> {
-    let format = match glance.content {
-        Content::Chrome { .. } => Format::Chrome,
-        Content::Pfw => Format::Pfw,
-        Content::Sqlite => Format::Sqlite,
-        _ => return None,
-    };
-    Some(Candidate {
-        arg,
-        path: path.to_owned(),
-        format,
-        disk_bytes: glance.bytes,
-        compressed: glance.compressed,
-        head: glance.head,
-        member: None,
-    })
+/// Why a file is refused.
+fn refusal(trap: &Trap, path: &Path) -> LoadError {
+    trap.refuse(path, &importers::supported())
 }
 
 fn look_into_folder(
@@ -302,7 +271,7 @@ fn look_into_folder(
     for paths in walk.files.chunks(AT_ONCE) {
         let read = paths.par_iter().map(|path| {
             let bytes = std::fs::metadata(path)?.len();
-            Ok(Glance::at(bytes, Head::of_file(path, progress)?))
+            Ok(Glance::at(bytes, &Head::of_file(path, progress)?))
         });
         let glances: Vec<std::io::Result<Glance>> = read.collect();
         for (path, glance) in paths.iter().zip(glances) {
@@ -316,6 +285,7 @@ fn look_into_folder(
 /// What the head of a file says. Without its bytes: a few compressed ones may inflate to megabytes each.
 struct Glance {
     content: Content,
+    claim: Option<(&'static dyn Importer, Claim)>,
     bytes: u64,
     compressed: bool,
     damage: Option<Damage>,
@@ -324,14 +294,50 @@ struct Glance {
 }
 
 impl Glance {
-    fn at(bytes: u64, head: Head) -> Self {
+    /// At a file of `bytes` bytes. Databases and zip files inside gzip cannot be read in place.
+    fn at(bytes: u64, head: &Head) -> Self {
+        let content = match Content::of(head) {
+            Content::Sqlite if head.compressed => Content::Trap(Trap::CompressedSqlite),
+            Content::Archive(Packing::Zip) if head.compressed => Content::Trap(Trap::NestedArchive),
+            content => content,
+        };
+        Self::of(content, bytes, head)
+    }
+
+    /// At a member of an archive.
+    fn inside(head: &Head) -> Self {
+        let content = match Content::of(head) {
+            Content::Archive(_) => Content::Trap(Trap::NestedArchive),
+            content => content,
+        };
+        Self::of(content, 0, head)
+    }
+
+    fn of(content: Content, bytes: u64, head: &Head) -> Self {
         Self {
-            content: of_file(&head),
+            claim: importers::claim(&content, head),
+            content,
             bytes,
             compressed: head.compressed,
             head: head.digest(),
-            damage: head.damage,
+            damage: head.damage.clone(),
         }
+    }
+
+    /// The file for who claims it.
+    fn candidate(&self, arg: usize, path: &Path) -> Option<Candidate> {
+        let (importer, _) = self.claim?;
+        Some(Candidate {
+            arg,
+            importer,
+            head: self.head,
+            file: TraceFile {
+                path: path.to_owned(),
+                disk_bytes: self.bytes,
+                compressed: self.compressed,
+                member: None,
+            },
+        })
     }
 }
 
@@ -354,9 +360,34 @@ fn look_at_folder_file(
             return Ok(());
         }
     };
+    match glance.claim {
+        Some((importer, Claim::Perhaps)) => match importer.confirms(path, progress) {
+            Ok(true) => looked.candidates.extend(glance.candidate(arg, path)),
+            Ok(false) => looked.other(path),
+            Err(damage) => note_damaged(looked, path, Some(&damage)),
+        },
+        Some(_) => looked.candidates.extend(glance.candidate(arg, path)),
+        None => look_at_unclaimed(looked, arg, path, glance, progress)?,
+    }
+    Ok(())
+}
+
+/// A file of a folder that no importer claims.
+fn look_at_unclaimed(
+    looked: &mut Looked,
+    arg: usize,
+    path: &Path,
+    glance: Glance,
+    progress: &Progress,
+) -> Result<(), LoadError> {
+    if let Content::Archive(packing) = glance.content {
+        let archive = Archive::new(path, packing, glance.compressed);
+        look_into_archive(looked, arg, &archive, progress)?;
+        return Ok(());
+    }
     let damage = glance.damage.as_ref();
-    match &glance.content {
-        Content::Trap(trap @ (Trap::Blank | Trap::Zeros)) if names_a_trace(path) => {
+    match glance.content.into_trap() {
+        trap @ (Trap::Blank | Trap::Zeros) if names_a_trace(path) => {
             let what = match trap {
                 Trap::Blank => "blanks",
                 _ => "zero bytes",
@@ -364,7 +395,7 @@ fn look_at_folder_file(
             let text = format!("{} holds nothing but {what}; skipped.", file_name(path));
             looked.note(NoticeKind::Damaged, "empty_file", path, text);
         }
-        Content::Trap(Trap::Empty) if names_a_trace(path) => looked.note(
+        Trap::Empty if names_a_trace(path) => looked.note(
             NoticeKind::Damaged,
             "empty_file",
             path,
@@ -373,30 +404,21 @@ fn look_at_folder_file(
                 file_name(path)
             ),
         ),
-        Content::Trap(Trap::Unknown | Trap::OtherText(_)) if damage.is_some() => {
+        Trap::Unknown | Trap::OtherText(_) if damage.is_some() => {
             note_damaged(looked, path, damage);
         }
-        Content::Trap(trap) => {
+        trap => {
             if trap.is_recording() {
-                let error = trap.refuse(path);
+                let error = refusal(&trap, path);
                 let text = format!("{} {}", error.cause, error.remedy);
                 looked.note(NoticeKind::Skipped, "file_refused", path, text);
             } else {
                 looked.other(path);
             }
             if trap.explains_folder() {
-                looked.refusals.push(trap.refuse(path));
+                looked.refusals.push(refusal(&trap, path));
             }
         }
-        content @ (Content::Tar | Content::Zip) => {
-            look_into_archive(looked, arg, path, content, glance.compressed, progress)?;
-        }
-        Content::Chrome { sure: false } => match mentions_events(path, progress) {
-            Ok(true) => looked.candidates.extend(candidate(arg, path, &glance)),
-            Ok(false) => looked.other(path),
-            Err(damage) => note_damaged(looked, path, Some(&damage)),
-        },
-        _ => looked.candidates.extend(candidate(arg, path, &glance)),
     }
     Ok(())
 }
@@ -406,7 +428,7 @@ fn note_damaged(looked: &mut Looked, path: &Path, damage: Option<&Damage>) {
     let Some(damage) = damage else {
         return;
     };
-    let error = Trap::Damaged(damage.nothing("event")).refuse(path);
+    let error = refusal(&Trap::Damaged(damage.nothing("event")), path);
     let text = format!("{} {}", error.cause, error.remedy);
     looked.note(NoticeKind::Skipped, "file_refused", path, text);
     looked.refusals.push(error);
@@ -414,56 +436,18 @@ fn note_damaged(looked: &mut Looked, path: &Path, damage: Option<&Damage>) {
 
 /// Whether an empty file is worth a word: by its name, as there is nothing else to go by.
 fn names_a_trace(path: &Path) -> bool {
-    let name = file_name(path).to_lowercase();
-    [".pfw", ".json", ".sqlite", ".gz", ".nsys-rep"]
-        .iter()
-        .any(|part| name.contains(part))
-}
-
-/// Whether `"traceEvents"` stands anywhere in a JSON file that lies in an opened folder.
-///
-/// # Errors
-/// Where it could not be seen before the file is damaged.
-fn mentions_events(path: &Path, progress: &Progress) -> Result<bool, Damage> {
-    const KEY: &[u8] = b"\"traceEvents\"";
-    let Ok(input) = Input::open(path) else {
-        return Ok(false);
-    };
-    let compressed = input.compressed;
-    let mut reader = input.into_reader();
-    let mut buffer = vec![0_u8; 64 << 10];
-    let (mut kept, mut offset) = (0, 0);
-    while !progress.is_cancelled() {
-        match reader.read(&mut buffer[kept..]) {
-            Ok(0) => return Ok(false),
-            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(Damage::new(&e, offset, compressed)),
-            Ok(got) => {
-                offset += got as u64;
-                let filled = kept + got;
-                if memchr::memmem::find(&buffer[..filled], KEY).is_some() {
-                    return Ok(true);
-                }
-                // The key may lie across two reads.
-                kept = filled.min(KEY.len() - 1);
-                buffer.copy_within(filled - kept..filled, 0);
-            }
-        }
-    }
-    Ok(false)
+    importers::names_a_trace(&file_name(path))
 }
 
 /// Looks at the members of an archive. Returns why some of them could not be looked at, if so.
 fn look_into_archive(
     looked: &mut Looked,
     arg: usize,
-    path: &Path,
-    content: &Content,
-    compressed: bool,
+    archive: &Arc<Archive>,
     progress: &Progress,
 ) -> Result<Option<String>, LoadError> {
-    let archive = Archive::new(path, content, compressed);
-    let listing = match archive.list(progress) {
+    let path = archive.path();
+    let listing = match archive.list(progress, Glance::inside) {
         Ok(listing) => listing,
         Err(e) if e.kind == ErrorKind::Cancelled => return Err(e),
         Err(e) => {
@@ -511,8 +495,8 @@ fn look_into_archive(
         };
         why = Some(format!("{name}: {reason}{more}"));
     }
-    for member in listing.members {
-        look_at_member(looked, arg, path, &archive, member);
+    for (member, glance) in listing.members {
+        look_at_member(looked, arg, archive, member, &glance);
     }
     Ok(why)
 }
@@ -520,19 +504,19 @@ fn look_into_archive(
 fn look_at_member(
     looked: &mut Looked,
     arg: usize,
-    path: &Path,
     archive: &Arc<Archive>,
     member: Member,
+    glance: &Glance,
 ) {
-    let full = path.join(&member.name);
-    match &member.content {
-        Content::Trap(Trap::Empty) if names_a_trace(&full) => looked.note(
+    let full = archive.path().join(&member.name);
+    match (&glance.content, glance.claim) {
+        (Content::Trap(Trap::Empty), _) if names_a_trace(&full) => looked.note(
             NoticeKind::Damaged,
             "empty_file",
             &full,
             format!("{} is empty (0 bytes); skipped.", member.name),
         ),
-        Content::Sqlite => {
+        (Content::Sqlite, _) => {
             let error = LoadError::new(
                 ErrorKind::Unsupported,
                 &full,
@@ -541,21 +525,17 @@ fn look_at_member(
             );
             looked.refuse(error);
         }
-        Content::Trap(trap) if trap.explains_folder() => looked.refuse(trap.refuse(&full)),
-        Content::Trap(_) | Content::Chrome { sure: false } => looked.other(&full),
-        content => {
-            let glance = Glance {
-                content: content.clone(),
-                bytes: member.stored,
-                compressed: member.compressed,
-                damage: None,
-                head: member.head,
-            };
-            let found = candidate(arg, &full, &glance);
-            looked.candidates.extend(found.map(|c| Candidate {
-                member: Some((Arc::clone(archive), member.clone())),
-                ..c
+        (_, Some((_, Claim::Sure))) => {
+            let candidate = glance.candidate(arg, &full);
+            looked.candidates.extend(candidate.map(|mut candidate| {
+                candidate.file.disk_bytes = member.stored;
+                candidate.file.member = Some((Arc::clone(archive), member));
+                candidate
             }));
         }
+        (Content::Trap(trap), None) if trap.explains_folder() => {
+            looked.refuse(refusal(trap, &full));
+        }
+        _ => looked.other(&full),
     }
 }

@@ -1,8 +1,8 @@
 //! Whether a trace fits into memory, before it is read.
 //!
-//! An estimate from size and format; only Linux tells how much memory is free.
+//! An estimate from its size, by its importer; only Linux tells how much memory is free.
 
-use super::candidate::{Candidate, Format};
+use super::candidate::Candidate;
 use crate::import::contract::error::{ErrorKind, LoadError};
 
 /// Text per byte of gzip, for traces: 12 to 25 were seen.
@@ -22,7 +22,7 @@ pub(crate) fn check(files: &[Candidate]) -> Result<(), LoadError> {
     }
     Err(LoadError::new(
         ErrorKind::TooLarge,
-        &files[0].path,
+        &files[0].file.path,
         format!(
             "This trace needs about {}; {} are free.",
             gib(needed),
@@ -32,20 +32,14 @@ pub(crate) fn check(files: &[Candidate]) -> Result<(), LoadError> {
     ))
 }
 
-/// Bytes that the model of a file takes at its largest, while it is sorted.
-fn estimate(file: &Candidate) -> u64 {
-    let text = if file.compressed {
-        file.disk_bytes.saturating_mul(INFLATION)
+/// Bytes that the model of a file takes at its largest.
+fn estimate(candidate: &Candidate) -> u64 {
+    let bytes = candidate.file.disk_bytes;
+    candidate.importer.memory(if candidate.file.compressed {
+        bytes.saturating_mul(INFLATION)
     } else {
-        file.disk_bytes
-    };
-    match file.format {
-        // 36 bytes of columns for 200 to 350 bytes of text, twice while they are sorted.
-        Format::Chrome => text / 10 * 3,
-        Format::Pfw => text / 10 * 4,
-        // Rows take 60 to 120 bytes there.
-        Format::Sqlite => text,
-    }
+        bytes
+    })
 }
 
 fn gib(bytes: u64) -> String {

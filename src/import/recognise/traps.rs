@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use crate::import::contract::error::{ErrorKind, LoadError};
-use crate::import::opening::open::file_name;
+use crate::import::contract::names::file_name;
 
 /// A recognised file that cannot be opened as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,10 +58,6 @@ pub(crate) enum Trap {
     Unknown,
 }
 
-/// What is supported, for the end of a refusal.
-pub(crate) const SUPPORTED: &str = "Supported: torch.profiler JSON (.json, .json.gz), Nsight Systems SQLite \
-     (.sqlite), DFTracer (.pfw, .pfw.gz).";
-
 const AGAIN_SQLITE: &str = "Export the report again with --type sqlite and open that file.";
 
 impl Trap {
@@ -92,10 +88,13 @@ impl Trap {
             )
     }
 
-    /// The refusal.
+    /// The refusal. `supported` says which files can be opened, where that is all there is to say.
     #[must_use]
-    pub fn refuse(&self, path: &Path) -> LoadError {
-        let (kind, cause, remedy) = self.texts();
+    pub fn refuse(&self, path: &Path, supported: &str) -> LoadError {
+        let (kind, cause, mut remedy) = self.texts();
+        if remedy.is_empty() {
+            supported.clone_into(&mut remedy);
+        }
         let error = LoadError::new(kind, path, cause, remedy);
         match self.command(path) {
             Some(command) if self.is_unknown() => {
@@ -115,6 +114,7 @@ impl Trap {
         matches!(self, Self::Unknown | Self::OtherText(_))
     }
 
+    /// Kind, cause and remedy; no remedy where it is to open what is supported.
     fn texts(&self) -> (ErrorKind, String, String) {
         use ErrorKind::{Corrupt, Unknown, Unsupported};
         let unpack = "Unpack it and open the result:";
@@ -151,7 +151,7 @@ impl Trap {
                 format!(
                     "This file is not a trace we can read: it is text that begins with “{line}”."
                 ),
-                SUPPORTED.to_owned(),
+                String::new(),
             ),
             other => {
                 let (kind, cause, remedy) = other.fixed_texts();
@@ -228,24 +228,24 @@ impl Trap {
             Self::Tokenizer => (
                 Unsupported,
                 "This is a tokenizer (JSON without traceEvents).",
-                SUPPORTED,
+                "",
             ),
             Self::OtherJson => (
                 Unsupported,
                 "This is JSON, but not a list of trace events.",
-                SUPPORTED,
+                "",
             ),
             Self::JsonLines => (
                 Unsupported,
                 "This file has one JSON object per line, but they are no trace events (none has a phase \"ph\").",
-                SUPPORTED,
+                "",
             ),
             Self::TextLog => (
                 Unsupported,
                 "This is a text log with JSON events inside.",
                 "Extract the events into a JSON array (tlparse does so for PyTorch logs) and open that file.",
             ),
-            _ => (Unknown, "This file is not a trace we can read.", SUPPORTED),
+            _ => (Unknown, "This file is not a trace we can read.", ""),
         }
     }
 
@@ -290,7 +290,7 @@ mod tests {
     #[test]
     fn a_report_comes_with_the_command_that_converts_it() {
         let trap = Trap::NsightReport(Some("2025.5.1".to_owned()));
-        let error = trap.refuse(Path::new("/data/my report.nsys-rep"));
+        let error = trap.refuse(Path::new("/data/my report.nsys-rep"), "");
         let command = "nsys export --type sqlite --output '/data/my report.sqlite' '/data/my report.nsys-rep'";
         assert_eq!(error.command.as_deref(), Some(command));
         assert_eq!(
@@ -304,12 +304,15 @@ mod tests {
 
     #[test]
     fn an_unknown_file_with_the_name_of_a_report_may_be_one() {
-        let error = Trap::Unknown.refuse(Path::new("/data/r.nsys-rep"));
+        let error = Trap::Unknown.refuse(Path::new("/data/r.nsys-rep"), "Supported: x.");
         let command = "nsys export --type sqlite --output /data/r.sqlite /data/r.nsys-rep";
         assert_eq!(error.command.as_deref(), Some(command));
-        assert!(error.remedy.contains(command) && error.remedy.ends_with(SUPPORTED));
-        let error = Trap::Unknown.refuse(Path::new("/data/r.bin"));
-        assert_eq!((error.command, error.remedy.as_str()), (None, SUPPORTED));
+        assert!(error.remedy.contains(command) && error.remedy.ends_with("Supported: x."));
+        let error = Trap::Unknown.refuse(Path::new("/data/r.bin"), "Supported: x.");
+        assert_eq!(
+            (error.command, error.remedy.as_str()),
+            (None, "Supported: x.")
+        );
     }
 
     #[test]

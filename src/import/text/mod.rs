@@ -1,5 +1,6 @@
 //! Walks over text that should be JSON. Knows no format.
 
+pub(crate) mod json;
 pub(crate) mod lenient;
 pub(crate) mod piece;
 pub(crate) mod wide;

@@ -376,6 +376,7 @@ fn a_damaged_stream_opens_up_to_the_damage() {
         builder: &mut builder,
         report: &mut report,
         progress: &progress,
+        refused: &mut Vec::new(),
     };
     let size = cut.len() as u64;
     let reader = Box::new(Cursor::new(cut));
@@ -436,6 +437,7 @@ fn a_cancelled_import_stops_at_once() {
             builder: &mut builder,
             report: &mut report,
             progress: &progress,
+            refused: &mut Vec::new(),
         };
         let stop = std::sync::Mutex::new(None);
         let result = std::thread::scope(|scope| {

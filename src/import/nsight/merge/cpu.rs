@@ -1,8 +1,8 @@
 //! What the CPU threads did: CUDA API calls, operating-system calls, libraries, the profiler's own overhead.
 
+use super::Export;
 use super::lanes::ThreadUse;
 use crate::import::contract::error::LoadError;
-use crate::import::nsight::Importer;
 use crate::import::nsight::read::rows::{OSRT, OVERHEAD, PROFILER_OVERHEAD, RUNTIME};
 use crate::import::nsight::read::scan::Spec;
 use crate::import::nsight::tally::Reason;
@@ -22,7 +22,7 @@ const CALLS: [(&str, &str, &str); 6] = [
     ("MPI_OTHER_EVENTS", "mpi", "textId"),
 ];
 
-impl Importer<'_> {
+impl Export<'_> {
     /// Runtime and driver API calls. GPU work is joined to them, so they come first.
     pub(crate) fn api_calls(&mut self) -> Result<(), LoadError> {
         let spec = Spec {

@@ -2,9 +2,9 @@
 
 use rustc_hash::FxHashMap;
 
+use super::Export;
 use super::lanes::StreamKey;
 use crate::import::contract::error::LoadError;
-use crate::import::nsight::Importer;
 use crate::import::nsight::read::rows::{GRAPH_TRACE, KERNEL, MEMCPY, MEMSET};
 use crate::import::nsight::read::scan::{Row, Spec};
 use crate::import::nsight::tally::Reason;
@@ -28,7 +28,7 @@ macro_rules! common {
 /// Copies of unified memory: migrations by the driver, of no stream.
 const MANAGED_COPIES: std::ops::RangeInclusive<i64> = 11..=13;
 
-impl Importer<'_> {
+impl Export<'_> {
     /// Kernels.
     pub(crate) fn kernels(&mut self) -> Result<(), LoadError> {
         // The full name, or the best that the file has.

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use rusqlite::types::ValueRef;
 use rustc_hash::FxHashMap;
 
+use super::Export;
 use crate::import::contract::error::LoadError;
 use crate::import::contract::importer::UNIX_FROM;
 use crate::import::contract::report::NoticeKind;
-use crate::import::nsight::Importer;
 use crate::import::nsight::read::scan::Reader;
 use crate::import::nsight::read::small::{Small, Trouble, each_row, integer, is_junk, text};
 use crate::import::nsight::tally::Reason;
@@ -237,7 +237,7 @@ pub(crate) fn only_gpu(reader: &Reader<'_>) -> Result<Option<i64>, LoadError> {
     Ok(only)
 }
 
-impl Importer<'_> {
+impl Export<'_> {
     /// Names of what was active, once everything is in.
     pub(crate) fn names(&mut self) -> Result<(), LoadError> {
         let reader = self.reader;

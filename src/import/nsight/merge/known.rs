@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
+use super::Export;
 use super::info;
 use super::lanes::{ThreadUse, process_of};
 use crate::import::contract::error::LoadError;
-use crate::import::nsight::Importer;
 use crate::import::nsight::read::rows::{GRAPH_TRACE, KERNEL, MEMCPY, MEMSET, SYNC, TABLES};
 use crate::import::nsight::read::scan::{Failure, Spec};
 use crate::import::nsight::tally::Reason;
@@ -51,7 +51,7 @@ struct Named {
     more: bool,
 }
 
-impl Importer<'_> {
+impl Export<'_> {
     /// Looks around where a table with rows lacks a column that says whose they are.
     pub(crate) fn look_around(&mut self) -> Result<(), LoadError> {
         let db = self.reader.db;

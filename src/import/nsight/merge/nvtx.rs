@@ -1,8 +1,8 @@
 //! NVTX: ranges and marks that programs annotate themselves with, and names they give to threads.
 
+use super::Export;
 use super::lanes::ThreadUse;
 use crate::import::contract::error::LoadError;
-use crate::import::nsight::Importer;
 use crate::import::nsight::read::rows::NVTX;
 use crate::import::nsight::read::scan::{Block, Row, Spec};
 use crate::import::nsight::tally::Reason;
@@ -37,7 +37,7 @@ struct Categories {
     cross: CatId,
 }
 
-impl Importer<'_> {
+impl Export<'_> {
     /// Reads the table of NVTX events.
     pub(crate) fn nvtx(&mut self) -> Result<(), LoadError> {
         let spec = Spec {

@@ -5,9 +5,9 @@
 
 use rustc_hash::FxHashMap;
 
+use super::Export;
 use super::lanes::StreamKey;
 use crate::import::contract::error::LoadError;
-use crate::import::nsight::Importer;
 use crate::import::nsight::read::rows::{CUDA_EVENT, SYNC};
 use crate::import::nsight::read::scan::{Row, Spec};
 use crate::import::nsight::tally::Reason;
@@ -64,7 +64,7 @@ impl Events {
     }
 }
 
-impl Importer<'_> {
+impl Export<'_> {
     /// Reads the table of synchronisations.
     pub(crate) fn syncs(&mut self) -> Result<(), LoadError> {
         let mut known = Known {

@@ -7,6 +7,7 @@ use serde_json::{Map, Number, Value};
 
 use super::open::{Database, message, quoted, unreadable};
 use crate::import::contract::error::LoadError;
+use crate::import::contract::importer::RowArgs;
 
 /// Tables that spans refer to: the place in this list is what an [`crate::model::ArgsRef`] holds.
 pub(crate) const TABLES: [&str; 15] = [
@@ -58,13 +59,12 @@ impl Rows {
     pub fn open(path: &Path) -> Result<Self, LoadError> {
         Database::open(path).map(|db| Self { db })
     }
+}
 
-    /// One row, if the file still has it. Ids of strings are replaced by the strings, NVTX domain and category numbers
-    /// get their names beside them; columns without a value are left out.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub fn read(&self, table: &str, rowid: i64) -> Result<Option<Map<String, Value>>, LoadError> {
+impl RowArgs for Rows {
+    /// Ids of strings are replaced by the strings, NVTX domain and category numbers get their names beside them; columns
+    /// without a value are left out.
+    fn read(&mut self, table: &str, rowid: i64) -> Result<Option<Map<String, Value>>, LoadError> {
         let db = &self.db;
         let (true, Some(key)) = (db.has(table), db.rowid_name(table)) else {
             return Ok(None);
@@ -86,7 +86,9 @@ impl Rows {
             row
         }))
     }
+}
 
+impl Rows {
     fn columns(
         &self,
         sql: &str,

@@ -1,6 +1,6 @@
 //! What the lines at the beginning of a text look like.
 
-use super::trim_start;
+use crate::import::text::json::trim_start;
 
 /// Lines that are looked at, at most.
 const LINES: usize = 200;

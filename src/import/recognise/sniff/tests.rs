@@ -1,26 +1,29 @@
 //! What files are taken for.
 
 use super::*;
+use crate::import::bytes::head::{HEAD, LONG_HEAD};
+use crate::import::contract::progress::Progress;
 
 fn content(text: &[u8]) -> Content {
-    Head::of_reader(text, &Progress::new())
-        .expect("memory reads")
-        .content()
+    Content::of(&Head::of_reader(text, &Progress::new()).expect("memory reads"))
 }
 
-const SURE: Content = Content::Chrome { sure: true };
+const SURE: Content = Content::Events { sure: true };
 
 #[test]
 fn json_and_lines_are_told_apart() {
     let x = r#"{"name":"a","cat":"c","ph":"X","ts":1,"dur":2}"#;
     assert_eq!(content(format!("[{x},{x}]").as_bytes()), SURE);
     assert_eq!(content(format!("[\n{x},\n{x}\n]").as_bytes()), SURE);
-    assert_eq!(content(format!("[\n{x}\n{x}\n").as_bytes()), Content::Pfw);
-    assert_eq!(content(format!("{x}\n{x}\n").as_bytes()), Content::Pfw);
-    assert_eq!(content(format!("{x}\n").as_bytes()), Content::Pfw);
+    assert_eq!(
+        content(format!("[\n{x}\n{x}\n").as_bytes()),
+        Content::Records
+    );
+    assert_eq!(content(format!("{x}\n{x}\n").as_bytes()), Content::Records);
+    assert_eq!(content(format!("{x}\n").as_bytes()), Content::Records);
     assert_eq!(
         content(b"[\n {\"id\":\"0\",\"ph\":\"X\",\"cat\":\"POSIX\"}\n"),
-        Content::Pfw
+        Content::Records
     );
     assert_eq!(content(format!("[{x}]").as_bytes()), SURE);
     assert_eq!(
@@ -33,7 +36,7 @@ fn json_and_lines_are_told_apart() {
     );
     assert_eq!(
         content(b"{\"fetch_wait_us\": [1, 2]}"),
-        Content::Chrome { sure: false }
+        Content::Events { sure: false }
     );
     assert_eq!(content(b"[]"), SURE);
     assert_eq!(content(b"[\n{\"a\":[1,}}]}\n"), SURE);
@@ -46,7 +49,7 @@ fn json_and_lines_are_told_apart() {
     // The first line is cut away or broken.
     assert_eq!(
         content(format!("me\":\"a\",\"ph\":\"X\"}}\n{x}\n{x}\n").as_bytes()),
-        Content::Pfw
+        Content::Records
     );
 }
 
@@ -65,7 +68,7 @@ fn commas_between_records_do_not_hide_whose_they_are() {
             format!(",{record}\n,{record}\n"),
             format!("[{x},{record}]"),
         ] {
-            assert_eq!(content(list.as_bytes()), Content::Pfw, "{list}");
+            assert_eq!(content(list.as_bytes()), Content::Records, "{list}");
         }
     }
     // A phase inside args is none, and over several lines only a number decides.
@@ -84,7 +87,10 @@ fn commas_between_records_do_not_hide_whose_they_are() {
         assert_eq!(content(list.as_bytes()), SURE, "{list}");
     }
     let tall = six.replace(',', ",\n");
-    assert_eq!(content(format!("[{tall},{tall}]").as_bytes()), Content::Pfw);
+    assert_eq!(
+        content(format!("[{tall},{tall}]").as_bytes()),
+        Content::Records
+    );
 }
 
 #[test]
@@ -168,24 +174,27 @@ fn many_blanks_and_long_records_are_read_past() {
     assert_eq!(content(format!("{blanks}[{x},{x}]").as_bytes()), SURE);
     assert_eq!(
         content(format!("{blanks}{x}\n{x}\n").as_bytes()),
-        Content::Pfw
+        Content::Records
     );
     assert_eq!(content(blanks.as_bytes()), Content::Trap(Trap::Zeros));
     let blanks = " ".repeat(3 * HEAD + 5);
     assert_eq!(content(blanks.as_bytes()), Content::Trap(Trap::Blank));
     let args = "x".repeat(2 * HEAD);
     let long = format!(r#"{{"id":1,"name":"a","ph":"X","ts":1,"dur":2,"args":{{"a":"{args}"}}}}"#);
-    assert_eq!(content(format!("{long}\n{x}\n").as_bytes()), Content::Pfw);
+    assert_eq!(
+        content(format!("{long}\n{x}\n").as_bytes()),
+        Content::Records
+    );
     assert_eq!(
         content(format!("[\n{long}\n{x}\n").as_bytes()),
-        Content::Pfw
+        Content::Records
     );
     assert_eq!(content(format!("[{long},\n{x}]").as_bytes()), SURE);
     // Where it never ends, its own signs decide.
     let args = "x".repeat(LONG_HEAD);
     let endless = format!(r#"{{"name":"HH","cat":"dftracer","ph":4,"args":{{"a":"{args}"}}}}"#);
-    assert_eq!(content(endless.as_bytes()), Content::Pfw);
-    assert_eq!(content(format!("[{endless}").as_bytes()), Content::Pfw);
+    assert_eq!(content(endless.as_bytes()), Content::Records);
+    assert_eq!(content(format!("[{endless}").as_bytes()), Content::Records);
 }
 
 #[test]

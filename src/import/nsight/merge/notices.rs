@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::Importer;
-use super::read::rows;
-use super::tally::Reason;
+use super::Export;
 use crate::import::contract::error::LoadError;
 use crate::import::contract::report::NoticeKind;
 use crate::import::nsight::read::open::{Access, message};
+use crate::import::nsight::read::rows;
 use crate::import::nsight::read::scan::{Failure, LONG_TEXTS, Plan, Spec};
+use crate::import::nsight::tally::Reason;
 use crate::time::format_count;
 
 /// Tables with events that have no place in the timeline (yet); their rows are counted.
@@ -32,7 +32,7 @@ const NOT_DRAWN: [&str; 14] = [
 /// Newest major version of the schema that is known.
 const KNOWN_MAJOR: u32 = 3;
 
-impl Importer<'_> {
+impl Export<'_> {
     /// Adds the notices that concern the file as a whole.
     pub(super) fn notices(&mut self) -> Result<(), LoadError> {
         self.access_notices();

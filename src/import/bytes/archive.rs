@@ -11,11 +11,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use flate2::Crc;
 use flate2::bufread::{DeflateDecoder, MultiGzDecoder};
 
-use super::sniff::{Content, HEAD, Head};
-use super::traps::Trap;
-use crate::import::bytes::damage::{CHECKSUM, Fault};
-use crate::import::bytes::input::Input;
-use crate::import::bytes::small::open_regular;
+use super::damage::{CHECKSUM, Fault};
+use super::head::{HEAD, Head};
+use super::input::Input;
+use super::packing::{Packing, compression_name, zip_cause, zip_entries};
+use super::small::open_regular;
 use crate::import::contract::error::{ErrorKind, LoadError};
 use crate::import::contract::progress::Progress;
 use crate::import::contract::report::NoticeKind;
@@ -54,12 +54,8 @@ pub(crate) struct Member {
     pub name: String,
     /// Its bytes as stored.
     pub stored: u64,
-    /// What it is.
-    pub content: Content,
     /// Whether it is gzip-compressed itself.
     pub compressed: bool,
-    /// [`Head::digest`].
-    pub head: u64,
     offset: u64,
     /// Bytes after undoing the archive's own compression.
     size: u64,
@@ -69,10 +65,10 @@ pub(crate) struct Member {
 }
 
 /// What an archive holds.
-#[derive(Default)]
-pub(crate) struct Listing {
-    /// Members in order of their names; of a tar.gz in the order in which they lie, which is read fastest.
-    pub members: Vec<Member>,
+pub(crate) struct Listing<T> {
+    /// Members in order of their names; of a tar.gz in the order in which they lie, which is read fastest. With each what
+    /// was made of its head.
+    pub members: Vec<(Member, T)>,
     /// Members that cannot be read at all (encrypted, other compression), with the reason.
     pub unreadable: Vec<(String, String)>,
     /// True when there were more than 5,000.
@@ -90,6 +86,18 @@ pub(crate) enum Broken {
     Bytes(Fault),
     /// The header of a member.
     Header,
+}
+
+impl<T> Default for Listing<T> {
+    fn default() -> Self {
+        Self {
+            members: Vec::new(),
+            unreadable: Vec::new(),
+            too_many: false,
+            hidden: 0,
+            damage: None,
+        }
+    }
 }
 
 impl Broken {
@@ -141,13 +149,13 @@ impl Broken {
 }
 
 impl Archive {
-    /// An archive of the given content (tar or zip); `compressed` for tar.gz.
+    /// An archive; `compressed` for tar.gz.
     #[must_use]
-    pub fn new(path: &Path, content: &Content, compressed: bool) -> Arc<Self> {
-        let form = match (content, compressed) {
-            (Content::Zip, _) => Form::Zip,
-            (_, false) => Form::Tar,
-            (_, true) => Form::TarGz(Mutex::new(None)),
+    pub fn new(path: &Path, packing: Packing, compressed: bool) -> Arc<Self> {
+        let form = match (packing, compressed) {
+            (Packing::Zip, _) => Form::Zip,
+            (Packing::Tar, false) => Form::Tar,
+            (Packing::Tar, true) => Form::TarGz(Mutex::new(None)),
         };
         Arc::new(Self {
             path: path.to_owned(),
@@ -160,34 +168,44 @@ impl Archive {
         &self.path
     }
 
-    /// Looks at every member's head. Cancelling ends it.
+    /// Looks at every member: `look` gets its head. Cancelling ends it.
     ///
     /// # Errors
     /// When the file cannot be read or its directory makes no sense, and on cancel.
-    pub fn list(&self, progress: &Progress) -> Result<Listing, LoadError> {
-        let mut listing = self.list_all(progress)?;
+    pub fn list<T>(
+        &self,
+        progress: &Progress,
+        look: impl Fn(&Head) -> T,
+    ) -> Result<Listing<T>, LoadError> {
+        let mut listing = self.list_all(progress, &look)?;
         progress.check(&self.path)?;
         // Of equal names the last one counts, as when unpacking.
         listing.members.reverse();
-        listing.members.sort_by(|a, b| a.name.cmp(&b.name));
+        listing
+            .members
+            .sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
         let before = listing.members.len();
-        listing.members.dedup_by(|b, a| a.name == b.name);
+        listing.members.dedup_by(|(b, _), (a, _)| a.name == b.name);
         listing.hidden += (before - listing.members.len()) as u64;
         if self.is_sequential() {
-            listing.members.sort_by_key(|m| m.offset);
+            listing.members.sort_by_key(|(m, _)| m.offset);
         }
         Ok(listing)
     }
 
-    fn list_all(&self, progress: &Progress) -> Result<Listing, LoadError> {
+    fn list_all<T>(
+        &self,
+        progress: &Progress,
+        look: &impl Fn(&Head) -> T,
+    ) -> Result<Listing<T>, LoadError> {
         let file = open_regular(&self.path).map_err(|e| LoadError::io(&self.path, &e))?;
         match &self.form {
-            Form::Zip => self.list_zip(file, progress),
+            Form::Zip => self.list_zip(file, progress, look),
             Form::Tar => {
                 let bytes = file.metadata().map_err(|e| LoadError::io(&self.path, &e))?;
                 let mut archive = tar::Archive::new(file);
                 let entries = archive.entries_with_seek();
-                let mut listing = list_tar(entries, progress);
+                let mut listing = list_tar(entries, progress, look);
                 listing.limit_sizes(bytes.len());
                 Ok(listing)
             }
@@ -198,7 +216,7 @@ impl Archive {
                     progress,
                     passed: 0,
                 });
-                let mut listing = list_tar(archive.entries(), progress);
+                let mut listing = list_tar(archive.entries(), progress, look);
                 let mut rest = archive.into_inner();
                 if listing.damage.is_none() && !listing.too_many {
                     // What follows the last member belongs to the checksum.
@@ -213,7 +231,12 @@ impl Archive {
         }
     }
 
-    fn list_zip(&self, mut file: File, progress: &Progress) -> Result<Listing, LoadError> {
+    fn list_zip<T>(
+        &self,
+        mut file: File,
+        progress: &Progress,
+        look: &impl Fn(&Head) -> T,
+    ) -> Result<Listing<T>, LoadError> {
         let bytes = file.metadata().map_err(|e| LoadError::io(&self.path, &e))?;
         let stated = zip_entries(&mut file, bytes.len());
         let mut zip = zip::ZipArchive::new(file).map_err(|e| {
@@ -241,10 +264,11 @@ impl Archive {
                     (name, Err(zip_cause(&e)))
                 }
             };
-            let member = found.and_then(|member| {
+            let member = found.and_then(|mut member| {
                 let reader = self.reader(&member).map_err(|e| e.to_string())?;
                 let head = Head::of_reader(reader, progress).map_err(|e| e.to_string())?;
-                Ok(member.with_head(&head))
+                member.compressed = head.compressed;
+                Ok((member, look(&head)))
             });
             match member {
                 Ok(member) => listing.members.push(member),
@@ -321,10 +345,11 @@ impl Archive {
 pub(crate) fn find(path: &Path, name: &str) -> Result<(Arc<Archive>, Member), LoadError> {
     let progress = Progress::new();
     let head = Head::of_file(path, &progress).map_err(|e| LoadError::io(path, &e))?;
-    let archive = Archive::new(path, &head.content(), head.compressed);
-    let listing = archive.list(&progress)?;
-    match listing.members.into_iter().find(|m| m.name == name) {
-        Some(member) => Ok((archive, member)),
+    let packing = Packing::of(&head.bytes).unwrap_or(Packing::Tar);
+    let archive = Archive::new(path, packing, head.compressed);
+    let listing = archive.list(&progress, |_head| ())?;
+    match listing.members.into_iter().find(|(m, ())| m.name == name) {
+        Some((member, ())) => Ok((archive, member)),
         None => Err(LoadError::new(
             ErrorKind::Io,
             path,
@@ -332,22 +357,6 @@ pub(crate) fn find(path: &Path, name: &str) -> Result<(Arc<Archive>, Member), Lo
             "Open the archive again.",
         )),
     }
-}
-
-/// The number of entries that the end of a zip archive states, where that is all there is to say of it: large archives
-/// have it elsewhere.
-fn zip_entries(file: &mut File, bytes: u64) -> Option<u64> {
-    const END: &[u8] = b"PK\x05\x06";
-    /// Its own length and that of the longest comment behind it.
-    const TAIL: u64 = 22 + 0xffff;
-    file.seek(SeekFrom::Start(bytes.saturating_sub(TAIL)))
-        .ok()?;
-    let mut tail = Vec::new();
-    file.by_ref().take(TAIL).read_to_end(&mut tail).ok()?;
-    let at = memchr::memmem::rfind(&tail, END)?;
-    let number = tail.get(at + 10..at + 12)?;
-    let number = u16::from_le_bytes([number[0], number[1]]);
-    (number != u16::MAX).then_some(u64::from(number))
 }
 
 fn zip_member(entry: &zip::read::ZipFile<'_, File>) -> Result<Member, String> {
@@ -365,9 +374,7 @@ fn zip_member(entry: &zip::read::ZipFile<'_, File>) -> Result<Member, String> {
     Ok(Member {
         name: entry.name().to_owned(),
         stored: entry.compressed_size(),
-        content: Content::Trap(Trap::Unknown),
         compressed: false,
-        head: 0,
         offset: entry.data_start().ok_or("its data is not there")?,
         size: entry.size(),
         deflated,
@@ -375,38 +382,10 @@ fn zip_member(entry: &zip::read::ZipFile<'_, File>) -> Result<Member, String> {
     })
 }
 
-/// What is wrong with a zip archive, for the user.
-fn zip_cause(error: &zip::result::ZipError) -> String {
-    use zip::result::ZipError;
-    match error {
-        ZipError::Io(e) if e.kind() != io::ErrorKind::UnexpectedEof => e.to_string(),
-        ZipError::UnsupportedArchive(what) => (*what).to_owned(),
-        ZipError::FileNotFound => "a member is not there".to_owned(),
-        _ => "its directory, which stands at its end, is missing or broken".to_owned(),
-    }
-}
-
-fn compression_name(method: zip::CompressionMethod) -> String {
-    use zip::CompressionMethod as Method;
-    let known = [
-        (Method::DEFLATE64, "Deflate64"),
-        (Method::BZIP2, "bzip2"),
-        (Method::LZMA, "LZMA"),
-        (Method::ZSTD, "zstd"),
-        (Method::XZ, "xz"),
-        (Method::PPMD, "PPMd"),
-    ];
-    let found = known.iter().find(|(m, _)| *m == method);
-    found.map_or_else(
-        || "an unknown one".to_owned(),
-        |(_, name)| (*name).to_owned(),
-    )
-}
-
-impl Listing {
+impl<T> Listing<T> {
     /// Members hold no more than lies behind their beginning, whatever their headers state.
     fn limit_sizes(&mut self, bytes: u64) {
-        for member in &mut self.members {
+        for (member, _) in &mut self.members {
             let most = bytes.saturating_sub(member.offset);
             member.stored = member.stored.min(most);
             if !member.deflated {
@@ -416,22 +395,11 @@ impl Listing {
     }
 }
 
-impl Member {
-    fn with_head(mut self, head: &Head) -> Self {
-        self.compressed = head.compressed;
-        self.head = head.digest();
-        self.content = match head.content() {
-            Content::Tar | Content::Zip => Content::Trap(Trap::NestedArchive),
-            other => other,
-        };
-        self
-    }
-}
-
-fn list_tar<'a, R: Read + 'a>(
+fn list_tar<'a, R: Read + 'a, T>(
     entries: io::Result<tar::Entries<'a, R>>,
     progress: &Progress,
-) -> Listing {
+    look: &impl Fn(&Head) -> T,
+) -> Listing<T> {
     let mut listing = Listing::default();
     let entries = match entries {
         Ok(entries) => entries,
@@ -481,15 +449,13 @@ fn list_tar<'a, R: Read + 'a>(
         let member = Member {
             name,
             stored: size,
-            content: Content::Trap(Trap::Unknown),
-            compressed: false,
-            head: 0,
+            compressed: head.compressed,
             offset,
             size,
             deflated: false,
             crc: None,
         };
-        listing.members.push(member.with_head(&head));
+        listing.members.push((member, look(&head)));
     }
     listing
 }
