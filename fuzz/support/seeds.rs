@@ -153,7 +153,7 @@ fn container() -> Vec<Vec<u8>> {
 }
 
 fn rules() -> Vec<Vec<u8>> {
-    let builtin = std::fs::read(repository("src/analysis/rules.toml")).expect("the rules");
+    let builtin = std::fs::read(repository("src/analysis/layers/rules.toml")).expect("the rules");
     let part = builtin.len() / 6;
     let mut seeds: Vec<Vec<u8>> = builtin.chunks(part.max(1)).map(<[u8]>::to_vec).collect();
     seeds.push(

@@ -5,19 +5,27 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use rayon::prelude::*;
 
-use super::classify::{self, ArgSource, NoArgs};
-use super::core::{Core, find_gpus, gpu_keys, lanes_of_gpus};
-use super::lanes::LaneIndex;
-use super::launches::Launches;
-use super::layer_sets::LayerSets;
-use super::layers::LayerId;
-use super::options::Options;
-use super::phases::Phases;
-use super::queues::Queue;
-use super::rank_sets::{IdleByPhase, RankSets};
-use super::rules::Rules;
-use super::syncs::{CallStarts, SyncBase};
-use super::{Analysis, gpus, insight, loops, rank_sets, recorded, step_table, steps, tails};
+use super::Analysis;
+use super::base::core::{Core, find_gpus, gpu_keys, lanes_of_gpus};
+use super::base::gpus;
+use super::base::lanes::LaneIndex;
+use super::base::launches::Launches;
+use super::base::layer_sets::LayerSets;
+use super::base::loops;
+use super::base::options::Options;
+use super::base::phases::Phases;
+use super::base::queues::Queue;
+use super::base::rank_sets;
+use super::base::rank_sets::{IdleByPhase, RankSets};
+use super::base::steps;
+use super::base::syncs::{CallStarts, SyncBase};
+use super::base::tails;
+use super::figures::insight;
+use super::figures::recorded;
+use super::figures::step_table;
+use super::layers::classify::{self, ArgSource, NoArgs};
+use super::layers::ids::LayerId;
+use super::layers::rules::Rules;
 use crate::model::{LaneId, Trace};
 
 /// The user cancelled, or the caller's progress function returned `false`.

@@ -7,103 +7,70 @@ use std::sync::Arc;
 
 use crate::model::{LaneId, Role, SpanId, Trace};
 
-mod bag;
+mod base;
 mod build;
-mod classify;
-mod core;
-mod evidence;
-mod gpu_figures;
-mod gpus;
-mod insight;
-mod intervals;
-mod lanes;
-mod launches;
-mod layer_sets;
+mod figures;
 mod layers;
-mod loop_figures;
-mod loops;
-mod memory;
-mod missing;
-mod options;
-mod overlap;
-mod pace;
-mod phases;
-mod queues;
-mod rank_sets;
-mod ranks;
-mod rates;
-mod recorded;
-mod rules;
-mod selection;
-mod span_figures;
-mod stats;
-mod step_table;
-mod steps;
-mod streams;
-mod syncs;
-mod tails;
-mod texts;
+mod sums;
 mod verdict;
-mod windows;
-mod workers;
 
-pub use bag::Bag;
+pub use base::gpus::{GapCause, Gpu};
+pub use base::lanes::Started;
+pub use base::launches::Launched;
+pub use base::layer_sets::Owner;
+pub use base::loops::{Rank, Wait};
+pub use base::options::{Options, Strategy};
+pub use base::queues::{Delays, LaunchFigures, QueueFigures};
+pub use base::steps::{Step, StepSource};
+pub use base::syncs::{SyncFigures, SyncNameRow};
+pub use base::tails::{Containment, OwnRule, Tail, Threads};
 pub use build::{Cancelled, OnProgress};
-pub use classify::{ArgSource, Found, GoOn, NoArgs, lane_roles};
-pub use gpu_figures::{Gap, GpuFigures, Partition};
-pub use gpus::{GapCause, Gpu};
-pub use insight::{InferredPasses, LoadingDuring, QUEUE_FULL, WaitRow};
-pub use intervals::Union;
-pub use lanes::Started;
-pub use launches::Launched;
-pub use layer_sets::Owner;
-pub use layers::{LayerClass, LayerId, LayerInfo, Layers};
-pub use loop_figures::{LaneFigures, LoopFigures};
-pub use loops::{Rank, Wait};
-pub use memory::Memory;
-pub use missing::Missing;
-pub use options::{Options, Strategy};
-pub use pace::{Basis, Pace};
-pub use queues::{Delays, LaunchFigures, QueueFigures};
-pub use ranks::{RankMeans, RankTable, Straggler, StragglerKind, straggler};
-pub use rates::{Costs, Job, RateSet, Rates, WhatIf};
-pub use rules::{LaneGroup, RuleProblem, Rules, norm_name};
-pub use selection::{GpuHeadline, LayerRow, Percentiles, Scope, Selection, WaitParts};
-pub use span_figures::{NameRow, SpanFigures};
-pub use stats::{percentile, percentile_sorted, ratio, round6};
-pub use step_table::{ColumnSummary, StepRow, steady};
-pub use steps::{Step, StepSource};
-pub use streams::{STREAMS_PAIRED, StreamPair, StreamPairs};
-pub use syncs::{SyncFigures, SyncNameRow};
-pub use tails::{Containment, OwnRule, Tail, Threads};
-pub use texts::{PROFILED_SPEED, counted, percent};
-pub use verdict::{
+pub use figures::gpu::{Gap, GpuFigures, Partition};
+pub use figures::insight::{InferredPasses, LoadingDuring, QUEUE_FULL, WaitRow};
+pub use figures::memory::Memory;
+pub use figures::pace::{Basis, Pace};
+pub use figures::ranks::{RankMeans, RankTable, Straggler, StragglerKind, straggler};
+pub use figures::rates::{Costs, Job, RateSet, Rates, WhatIf};
+pub use figures::selection::{GpuHeadline, LayerRow, Percentiles, Scope, Selection, WaitParts};
+pub use figures::span::{NameRow, SpanFigures};
+pub use figures::step_table::{ColumnSummary, StepRow, steady};
+pub use figures::streams::{STREAMS_PAIRED, StreamPair, StreamPairs};
+pub use figures::training_loop::{LaneFigures, LoopFigures};
+pub use figures::windows::{LayerGroup, MAX_WINDOWS, TooManyWindows, WINDOW_GROUPS, WindowCell};
+pub use figures::workers::{WorkerFigures, WorkerRow};
+pub use layers::classify::{ArgSource, Found, GoOn, NoArgs, lane_roles};
+pub use layers::ids::{LayerClass, LayerId, LayerInfo, Layers};
+pub use layers::rules::{LaneGroup, RuleProblem, Rules, norm_name};
+pub use sums::bag::Bag;
+pub use sums::intervals::Union;
+pub use sums::stats::{percentile, percentile_sorted, ratio, round6};
+pub use verdict::judge::{
     Burst, Evidence, Issue, IssueKind, LeftOut, Sentences, Severity, SteadyGpu, Verdict,
 };
-pub use windows::{LayerGroup, MAX_WINDOWS, TooManyWindows, WINDOW_GROUPS, WindowCell};
-pub use workers::{WorkerFigures, WorkerRow};
+pub use verdict::missing::Missing;
+pub use verdict::texts::{PROFILED_SPEED, counted, percent};
 
 /// Everything that is computed once per trace. Windowed figures are derived from it in O(log n) per array.
 pub struct Analysis {
-    core: core::Core,
+    core: base::core::Core,
     rules: Rules,
     options: Options,
     gpus: Vec<Gpu>,
-    gpu_sets: Vec<gpus::GpuSets>,
+    gpu_sets: Vec<base::gpus::GpuSets>,
     /// Idle time by phase of the loop, for GPUs of a rank.
-    idle_by_phase: Vec<Option<rank_sets::IdleByPhase>>,
+    idle_by_phase: Vec<Option<base::rank_sets::IdleByPhase>>,
     /// By lane.
-    phases: Vec<phases::Phases>,
-    call_starts: Vec<syncs::CallStarts>,
-    queues: Vec<queues::Queue>,
+    phases: Vec<base::phases::Phases>,
+    call_starts: Vec<base::syncs::CallStarts>,
+    queues: Vec<base::queues::Queue>,
     ranks: Vec<Rank>,
-    rank_sets: Vec<rank_sets::RankSets>,
+    rank_sets: Vec<base::rank_sets::RankSets>,
     /// By rank: which of its figures the record can tell.
-    recorded: Vec<recorded::Recorded>,
+    recorded: Vec<figures::recorded::Recorded>,
     /// By rank: the loop loads its own batches.
     alone: Vec<bool>,
     step_rows: Vec<Vec<StepRow>>,
-    sets: layer_sets::LayerSets,
+    sets: base::layer_sets::LayerSets,
     waits: Vec<Wait>,
     tails: Vec<Tail>,
 }
@@ -165,7 +132,7 @@ impl Analysis {
     #[must_use]
     pub fn rule_of(&self, span: SpanId) -> Option<&str> {
         let (trace, spans) = (&self.core.trace, self.core.trace.spans());
-        let group = classify::group_of(trace, &self.core.roles, spans.lane(span));
+        let group = layers::classify::group_of(trace, &self.core.roles, spans.lane(span));
         let cat = &trace.category(spans.cat(span)).name;
         let layer = self.core.layer(span);
         let candidates: Vec<usize> = self

@@ -1,0 +1,171 @@
+//! What every figure is computed from: layers, roles, one index per lane, the launches.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::analysis::base::lanes::{Lane, LaneIndex, Started};
+use crate::analysis::base::launches::Launches;
+use crate::analysis::layers::ids::{LayerId, Layers};
+use crate::model::{DeviceId, LaneId, LaneKind, ProcessId, Role, SpanId, Trace};
+use crate::time::TimeRange;
+
+/// The parts of an analysis that are not figures themselves.
+pub(in crate::analysis) struct Core {
+    pub trace: Arc<Trace>,
+    pub layers: Layers,
+    pub roles: Vec<Role>,
+    pub autograd: Vec<bool>,
+    pub lanes: Vec<LaneIndex>,
+    /// For lanes of operations of a GPU that counts: its place among the GPUs.
+    pub lane_gpu: Vec<Option<usize>>,
+    /// The lanes of operations of each GPU.
+    pub lanes_of_gpu: Vec<Vec<LaneId>>,
+    /// GPUs with operations, by number in the file, then in order of first appearance.
+    pub devices: Vec<DeviceId>,
+    pub launches: Launches,
+}
+
+impl Core {
+    pub fn rank(&self, lane: LaneId) -> u32 {
+        self.trace.lane(lane).rank
+    }
+
+    pub fn columns(&self, lane: LaneId) -> Lane<'_> {
+        Lane::new(&self.trace, self.layers.column(), lane)
+    }
+
+    pub fn index(&self, lane: LaneId) -> &LaneIndex {
+        &self.lanes[lane.index()]
+    }
+
+    pub fn layer(&self, span: SpanId) -> LayerId {
+        self.layers.of(span)
+    }
+
+    pub fn range(&self, span: SpanId) -> TimeRange {
+        self.trace.spans().range(span)
+    }
+
+    pub fn process_of(&self, lane: LaneId) -> Option<ProcessId> {
+        self.trace.lane(lane).process
+    }
+
+    /// Lanes that are not of a GPU stream.
+    pub fn cpu_lanes(&self) -> impl Iterator<Item = LaneId> + '_ {
+        let trace = &self.trace;
+        trace.lane_ids().filter(|&l| !trace.lane(l).kind.is_gpu())
+    }
+
+    /// Lanes of operations of one GPU.
+    pub fn gpu_lanes(&self, gpu: usize) -> impl Iterator<Item = LaneId> + '_ {
+        self.lanes_of_gpu[gpu].iter().copied()
+    }
+
+    /// Whether a span is GPU work, and of which GPU.
+    pub fn operation(&self, span: SpanId) -> Option<usize> {
+        if !self.layer(span).is_operation() {
+            return None;
+        }
+        self.lane_gpu[self.trace.spans().lane(span).index()]
+    }
+
+    /// Spans of the layers chosen by `want` on one lane that start in `window`: number and whole durations.
+    pub fn started(
+        &self,
+        lane: LaneId,
+        window: TimeRange,
+        want: impl Fn(LayerId) -> bool,
+    ) -> Started {
+        let index = self.index(lane);
+        let mut sum = Started::default();
+        for (layer, s) in index
+            .layers
+            .iter()
+            .zip(index.started(&self.columns(lane), window))
+        {
+            if want(*layer) {
+                sum.count += s.count;
+                sum.whole += s.whole;
+            }
+        }
+        sum
+    }
+
+    /// Ranges of the spans of one layer on a lane, in stored order.
+    pub fn spans_of(&self, lane: LaneId, layer: LayerId) -> Vec<(SpanId, TimeRange)> {
+        let columns = self.columns(lane);
+        (0..columns.len())
+            .filter(|&i| columns.of[i] == layer)
+            .map(|i| (columns.id(i), columns.range(i)))
+            .collect()
+    }
+}
+
+/// Spans that are not contained in an earlier one of the same list; `spans` by start, longest first.
+pub(in crate::analysis) fn outermost(spans: &[(SpanId, TimeRange)]) -> Vec<(SpanId, TimeRange)> {
+    let mut out = Vec::new();
+    let mut end: Option<i64> = None;
+    for &(id, r) in spans {
+        if end.is_none_or(|e| r.start >= e || r.end > e) {
+            out.push((id, r));
+            end = Some(end.map_or(r.end, |e| e.max(r.end)));
+        }
+    }
+    out
+}
+
+/// GPUs that have operations and count, and for each lane of operations the place of its GPU.
+pub(in crate::analysis) fn find_gpus(
+    trace: &Trace,
+    lanes: &[LaneIndex],
+) -> (Vec<DeviceId>, Vec<Option<usize>>) {
+    let device = |l: LaneId| {
+        let device = trace.lane_device(l)?;
+        let counts = trace.lane(l).kind == LaneKind::Gpu && trace.device(device).counts;
+        counts.then_some(device)
+    };
+    let mut devices: Vec<DeviceId> = trace
+        .lane_ids()
+        .filter(|l| lanes[l.index()].layers.iter().any(|l| l.is_operation()))
+        .filter_map(device)
+        .collect();
+    devices.sort_by_key(|&d| (trace.device(d).index, d));
+    devices.dedup();
+    let places: FxHashMap<DeviceId, usize> =
+        devices.iter().enumerate().map(|(i, &d)| (d, i)).collect();
+    let gpu = |l| places.get(&device(l)?).copied();
+    let lane_gpu = trace.lane_ids().map(gpu).collect();
+    (devices, lane_gpu)
+}
+
+/// The lanes of operations of each of `gpus` GPUs.
+pub(in crate::analysis) fn lanes_of_gpus(
+    lane_gpu: &[Option<usize>],
+    gpus: usize,
+) -> Vec<Vec<LaneId>> {
+    let mut out = vec![Vec::new(); gpus];
+    for (lane, gpu) in (0_u32..).zip(lane_gpu) {
+        if let Some(gpu) = *gpu {
+            out[gpu].push(LaneId(lane));
+        }
+    }
+    out
+}
+
+/// Report keys of GPUs: the number in the file, `number@source` where several sources use it.
+pub(in crate::analysis) fn gpu_keys(trace: &Trace, devices: &[DeviceId]) -> Vec<String> {
+    let number = |d: DeviceId| trace.device(d).index;
+    let mut used: FxHashMap<i64, usize> = FxHashMap::default();
+    for &d in devices {
+        *used.entry(number(d)).or_default() += 1;
+    }
+    let key = |&d: &DeviceId| {
+        if used[&number(d)] > 1 {
+            format!("{}@{}", number(d), trace.device(d).source.0)
+        } else {
+            number(d).to_string()
+        }
+    };
+    devices.iter().map(key).collect()
+}

@@ -1,0 +1,202 @@
+//! Unions by (process or GPU, layer), by (rank, layer) and over all, and the part of them while the rank's GPU idles.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use crate::analysis::base::core::Core;
+use crate::analysis::base::gpus::{Gpu, GpuSets, unite_all};
+use crate::analysis::base::loops::Rank;
+use crate::analysis::build::Watch;
+use crate::analysis::layers::ids::LayerId;
+use crate::analysis::sums::intervals::Union;
+use crate::analysis::sums::overlap::{Joint, Overlap};
+use crate::model::{LaneId, ProcessId};
+
+/// Who does the work of a layer: processes on the CPU, devices on the GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Owner {
+    /// A process; `None` for lanes of none.
+    Process(Option<ProcessId>),
+    /// Index in [`crate::analysis::Analysis::gpus`].
+    Gpu(usize),
+}
+
+/// One owner's unions by layer.
+#[derive(Debug)]
+pub(in crate::analysis) struct Owned {
+    pub owner: Owner,
+    pub rank: Option<usize>,
+    pub sets: BTreeMap<LayerId, Arc<Union>>,
+}
+
+/// A layer in a scope: when any owner is in it.
+#[derive(Clone, Debug, Default)]
+pub(in crate::analysis) struct Wall {
+    pub wall: Joint,
+    /// Of it while the rank's GPU is idle; in the scope of all, summed over ranks by the caller.
+    pub exposed: Option<(Arc<Union>, Overlap)>,
+}
+
+type Walls = BTreeMap<LayerId, Wall>;
+
+/// All unions by layer.
+#[derive(Debug, Default)]
+pub(in crate::analysis) struct LayerSets {
+    pub owners: Vec<Owned>,
+    pub ranks: Vec<Walls>,
+    pub all: BTreeMap<LayerId, Joint>,
+    /// Index in the ranks, by lane.
+    pub lane_rank: Vec<Option<usize>>,
+}
+
+impl LayerSets {
+    pub fn new(
+        core: &Core,
+        ranks: &[Rank],
+        gpus: &[Gpu],
+        gpu_sets: &[GpuSets],
+        watch: &Watch<'_>,
+    ) -> Self {
+        if watch.stopped() {
+            return Self::default();
+        }
+        let lane_rank = lane_ranks(core, ranks);
+        let owners = owners(core, &lane_rank, gpu_sets);
+        let walls = |rank: usize| {
+            let idle = ranks[rank].gpu.map(|g| &gpus[g].idle);
+            walls(owners.iter().filter(|o| o.rank == Some(rank)), idle)
+        };
+        if watch.stopped() {
+            return Self::default();
+        }
+        let by_rank: Vec<Walls> = (0..ranks.len()).into_par_iter().map(walls).collect();
+        let all = by_layer(owners.iter()).into_par_iter();
+        let all = all
+            .map(|(layer, unions)| (layer, Joint::new(unions)))
+            .collect();
+        Self {
+            owners,
+            ranks: by_rank,
+            all,
+            lane_rank,
+        }
+    }
+
+    /// Adds all distinct unions: bytes and intervals by address.
+    pub fn measure_memory(&self, seen: &mut BTreeMap<usize, (usize, usize)>) {
+        let owned = self.owners.iter().flat_map(|o| o.sets.values());
+        let walls = self.ranks.iter().flat_map(|w| w.values());
+        let exposed = walls.filter_map(|w| w.exposed.as_ref().map(|e| &e.0));
+        for union in owned.chain(exposed) {
+            let at = Arc::as_ptr(union).addr();
+            seen.insert(at, (union.heap_bytes(), union.parts().len()));
+        }
+    }
+
+    /// Bytes of samples and prefix sums.
+    pub fn samples_bytes(&self) -> usize {
+        let walls = self.ranks.iter().flat_map(|w| w.values());
+        let walls =
+            walls.map(|w| w.wall.heap_bytes() + w.exposed.as_ref().map_or(0, |e| e.1.heap_bytes()));
+        walls.chain(self.all.values().map(Joint::heap_bytes)).sum()
+    }
+}
+
+/// One union of several, shared where there is only one.
+fn join<'a>(unions: impl Iterator<Item = &'a Arc<Union>>) -> Arc<Union> {
+    let filled: Vec<&Arc<Union>> = unions.filter(|u| !u.is_empty()).collect();
+    match filled[..] {
+        [] => Arc::default(),
+        [one] => Arc::clone(one),
+        _ => Arc::new(unite_all(filled.into_iter().map(|u| &**u))),
+    }
+}
+
+/// The rank of each lane: by number for CPU lanes, by its GPU's rank for lanes of a GPU. One rank has them all.
+fn lane_ranks(core: &Core, ranks: &[Rank]) -> Vec<Option<usize>> {
+    let trace = &core.trace;
+    let number = |n: u32| ranks.iter().position(|r| r.rank == n);
+    let of = |lane: LaneId| {
+        if ranks.len() == 1 {
+            return Some(0);
+        }
+        let device = trace.lane_device(lane);
+        let gpu = device.and_then(|d| core.devices.iter().position(|&x| x == d));
+        let by_gpu = gpu.and_then(|g| ranks.iter().position(|r| r.gpu == Some(g)));
+        by_gpu.or_else(|| number(core.rank(lane)))
+    };
+    trace.lane_ids().map(of).collect()
+}
+
+fn owners(core: &Core, lane_rank: &[Option<usize>], gpu_sets: &[GpuSets]) -> Vec<Owned> {
+    let mut lanes: BTreeMap<(Owner, Option<usize>), Vec<LaneId>> = BTreeMap::new();
+    for lane in core.trace.lane_ids() {
+        let owner = match core.lane_gpu[lane.index()] {
+            Some(gpu) => Owner::Gpu(gpu),
+            None => Owner::Process(core.process_of(lane)),
+        };
+        let key = (owner, lane_rank[lane.index()]);
+        lanes.entry(key).or_default().push(lane);
+    }
+    let lanes: Vec<_> = lanes.into_iter().collect();
+    let owned = |((owner, rank), lanes): &((Owner, Option<usize>), Vec<LaneId>)| {
+        let mut by: BTreeMap<LayerId, Vec<&Arc<Union>>> = BTreeMap::new();
+        for &lane in lanes {
+            let index = core.index(lane);
+            for (&layer, union) in index.layers.iter().zip(&index.unions) {
+                by.entry(layer).or_default().push(union);
+            }
+        }
+        let by: Vec<_> = by
+            .into_iter()
+            .filter(|(l, _)| *l != LayerId::RECORDER)
+            .collect();
+        let sets = by
+            .into_par_iter()
+            .map(|(layer, unions)| match owner {
+                Owner::Gpu(g) if layer.is_operation() => {
+                    (layer, Arc::clone(gpu_sets[*g].class(layer)))
+                }
+                _ => (layer, join(unions.into_iter())),
+            })
+            .collect();
+        Owned {
+            owner: *owner,
+            rank: *rank,
+            sets,
+        }
+    };
+    lanes.par_iter().map(owned).collect()
+}
+
+fn by_layer<'a>(owners: impl Iterator<Item = &'a Owned>) -> BTreeMap<LayerId, Vec<Arc<Union>>> {
+    let mut by: BTreeMap<LayerId, Vec<Arc<Union>>> = BTreeMap::new();
+    for owner in owners {
+        for (&layer, union) in &owner.sets {
+            let list = by.entry(layer).or_default();
+            if !union.is_empty() {
+                list.push(Arc::clone(union));
+            }
+        }
+    }
+    by
+}
+
+fn walls<'a>(owners: impl Iterator<Item = &'a Owned>, idle: Option<&Union>) -> Walls {
+    let wall = |(layer, unions): (LayerId, Vec<Arc<Union>>)| {
+        // GPU work is never exposed to the idle time of its own GPU.
+        let exposed = idle.filter(|_| !layer.is_operation()).map(|idle| {
+            let joined = join(unions.iter());
+            let overlap = Overlap::new(&joined, idle);
+            (joined, overlap)
+        });
+        let wall = Joint::new(match &exposed {
+            Some((joined, _)) => vec![Arc::clone(joined)],
+            None => unions,
+        });
+        (layer, Wall { wall, exposed })
+    };
+    by_layer(owners).into_par_iter().map(wall).collect()
+}

@@ -1,0 +1,73 @@
+//! Settings of the analysis, with the defaults that its figures are defined with.
+
+use crate::analysis::base::tails::OwnRule;
+use crate::model::LaneId;
+
+/// How the visible phase of ranks is chosen when looking for stragglers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Strategy {
+    /// FSDP where a span says so, else DDP.
+    #[default]
+    Auto,
+    /// Gradients meet in backward.
+    Ddp,
+    /// Ranks meet in forward and backward.
+    Fsdp,
+}
+
+/// Settings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// Idle gaps up to this length between operations that were asked for in time are usual, ns.
+    pub kernel_gap: i64,
+    /// An operation that ends up to this much after a call of unknown scope may have been waited for, ns.
+    pub sync_tol: i64,
+    /// GPU tails up to this length are not marked, ns.
+    pub lag_flag: i64,
+    /// Share of the step time from which an issue is a warning.
+    pub warn: f64,
+    /// Share from which it is critical, with at least `min_steps_crit` steps.
+    pub crit: f64,
+    /// Steps needed to judge at all.
+    pub min_steps_warn: usize,
+    /// Steps needed to call something critical.
+    pub min_steps_crit: usize,
+    /// Compute share from which a loop without another issue is compute-bound.
+    pub compute_bound: f64,
+    /// Straggler score from which it is a warning.
+    pub straggler_warn: f64,
+    /// Straggler score from which it is critical.
+    pub straggler_crit: f64,
+    /// Share of a straggler's cost that one cause must cover to be named.
+    pub cause_cov: f64,
+    /// How ranks meet.
+    pub strategy: Strategy,
+    /// Which launches are a CPU span's own.
+    pub own: OwnRule,
+    /// Loop lanes chosen by the user; each counts for its own rank.
+    pub loop_lanes: Vec<LaneId>,
+    /// Samples per step where the user knows them: rates are in samples, else in batches.
+    pub samples_per_step: Option<u32>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            kernel_gap: 10_000,
+            sync_tol: 5_000,
+            lag_flag: 100_000,
+            warn: 0.10,
+            crit: 0.20,
+            min_steps_warn: 2,
+            min_steps_crit: 20,
+            compute_bound: 0.90,
+            straggler_warn: 0.10,
+            straggler_crit: 0.20,
+            cause_cov: 0.80,
+            strategy: Strategy::Auto,
+            own: OwnRule::default(),
+            loop_lanes: Vec::new(),
+            samples_per_step: None,
+        }
+    }
+}

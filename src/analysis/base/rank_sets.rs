@@ -1,0 +1,166 @@
+//! Sets of a rank from which steps, verdicts and windows are measured: phases, bubbles, causes outside waits, loading.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use crate::analysis::base::core::Core;
+use crate::analysis::base::gpus::{Gpu, GpuSets, unite_all};
+use crate::analysis::base::loops::Rank;
+use crate::analysis::base::syncs::SyncBase;
+use crate::analysis::build::Watch;
+use crate::analysis::layers::ids::LayerId;
+use crate::analysis::sums::intervals::Union;
+use crate::analysis::sums::overlap::Overlap;
+use crate::model::{LaneId, ProcessId};
+use crate::time::TimeRange;
+
+/// Loading work of one process.
+#[derive(Debug)]
+pub(in crate::analysis) struct Loader {
+    pub process: Option<ProcessId>,
+    pub lanes: Vec<LaneId>,
+    pub load: Union,
+    /// With the GPU's busy time, its idle time, the loop's waits.
+    pub hidden: Overlap,
+    pub exposed: Overlap,
+    pub during_wait: Overlap,
+}
+
+/// Sets of one rank.
+#[derive(Debug, Default)]
+pub(in crate::analysis) struct RankSets {
+    /// Exclusive phases of the loop's lane.
+    pub phases: BTreeMap<LayerId, Union>,
+    /// Forward, backward, optimizer, compute on the loop's lane.
+    pub compute: Union,
+    /// Synchronising calls on the loop's lane.
+    pub sync: Union,
+    /// Idle after synchronising calls of the loop, without waits for data.
+    pub bubble: Union,
+    /// Idle time in waits and bubbles, by the cause of its gap: what verdicts on causes leave out.
+    pub excused: [Union; 4],
+    pub loaders: Vec<Loader>,
+    pub any_load: Union,
+    pub any_load_hidden: Overlap,
+}
+
+/// Builds the sets of one rank.
+pub(in crate::analysis) fn build(
+    base: &SyncBase<'_>,
+    rank: &Rank,
+    several: bool,
+    gpu_sets: &[GpuSets],
+    watch: &Watch<'_>,
+) -> RankSets {
+    let core = base.core;
+    let mut sets = RankSets::default();
+    if let Some(lane) = rank.loop_lane {
+        let index = core.index(lane);
+        let of = |layers: &[LayerId]| {
+            let unions = layers.iter().filter_map(|&l| index.union(l));
+            unite_all(unions.map(|u| &**u))
+        };
+        sets.phases = base.phases[lane.index()].unions();
+        sets.compute = of(&LayerId::COMPUTE_PHASES);
+        sets.sync = of(&[LayerId::SYNC]);
+        if let Some(gpu) = rank.gpu {
+            bubbles(base, rank, lane, (gpu, &gpu_sets[gpu]), &mut sets, watch);
+        }
+    }
+    loaders(
+        core,
+        rank,
+        several,
+        rank.gpu.map(|g| &base.gpus[g]),
+        &mut sets,
+    );
+    sets
+}
+
+fn bubbles(
+    base: &SyncBase<'_>,
+    rank: &Rank,
+    lane: LaneId,
+    (gpu, gpu_sets): (usize, &GpuSets),
+    sets: &mut RankSets,
+    watch: &Watch<'_>,
+) {
+    let calls: Vec<_> = base
+        .core
+        .spans_of(lane, LayerId::SYNC)
+        .into_iter()
+        .filter(|(_, r)| !r.is_empty())
+        .collect();
+    let after = |&(call, range): &(crate::model::SpanId, TimeRange)| {
+        if watch.stopped() {
+            return None;
+        }
+        let waited = base.waited(call);
+        // What was waited for on another GPU leaves that one idle, not this.
+        if waited.gpu != Some(gpu) {
+            return None;
+        }
+        base.bubble_window(range, &waited)
+    };
+    let ranges: Vec<TimeRange> = calls.par_iter().filter_map(after).collect();
+    let idle = &base.gpus[gpu].idle;
+    sets.bubble = Union::new(ranges).intersect(idle).subtract(&rank.wait);
+    let excused = rank.wait_exposed.unite(&sets.bubble);
+    sets.excused = gpu_sets.causes.split(idle, &excused);
+}
+
+/// Processes with loading work. With several ranks, a rank has its own, where the loaders' ranks are known at all.
+fn loaders(core: &Core, rank: &Rank, several: bool, gpu: Option<&Gpu>, sets: &mut RankSets) {
+    let mut by: BTreeMap<Option<ProcessId>, Vec<LaneId>> = BTreeMap::new();
+    let lanes: Vec<LaneId> = core
+        .cpu_lanes()
+        .filter(|&l| core.index(l).layers.contains(&LayerId::LOAD))
+        .collect();
+    let number = |l: &LaneId| core.rank(*l);
+    let known = several && lanes.iter().any(|l| number(l) != number(&lanes[0]));
+    for lane in lanes
+        .into_iter()
+        .filter(|l| !known || number(l) == rank.rank)
+    {
+        by.entry(core.process_of(lane)).or_default().push(lane);
+    }
+    let nothing = Union::empty();
+    let (busy, idle) = gpu.map_or((&nothing, &nothing), |g| (&g.busy, &g.idle));
+    for (process, lanes) in by {
+        let unions = lanes
+            .iter()
+            .filter_map(|&l| core.index(l).union(LayerId::LOAD));
+        let load = unite_all(unions.map(|u| &**u));
+        sets.loaders.push(Loader {
+            process,
+            lanes,
+            hidden: Overlap::new(&load, busy),
+            exposed: Overlap::new(&load, idle),
+            during_wait: Overlap::new(&load, &rank.wait),
+            load,
+        });
+    }
+    sets.any_load = unite_all(sets.loaders.iter().map(|l| &l.load));
+    sets.any_load_hidden = Overlap::new(&sets.any_load, busy);
+}
+
+/// Idle time of a GPU by the phase of the loop's thread of a rank.
+#[derive(Debug)]
+pub(in crate::analysis) struct IdleByPhase {
+    /// Index in the ranks.
+    pub rank: usize,
+    pub overlaps: Vec<(LayerId, Overlap)>,
+}
+
+impl IdleByPhase {
+    pub fn new(gpu: &Gpu, rank: usize, sets: &RankSets) -> Self {
+        let phases = sets.phases.iter();
+        Self {
+            rank,
+            overlaps: phases
+                .map(|(l, u)| (*l, Overlap::new(u, &gpu.idle)))
+                .collect(),
+        }
+    }
+}

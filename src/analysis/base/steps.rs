@@ -1,0 +1,266 @@
+//! Steps of a training loop: explicit ones, else from the fetches.
+
+use crate::analysis::base::core::{Core, outermost};
+use crate::analysis::build::{Cancelled, Watch};
+use crate::analysis::layers::classify::{ArgSource, group_of};
+use crate::analysis::layers::ids::LayerId;
+use crate::analysis::layers::rules::Rules;
+use crate::model::{LaneId, SpanId};
+use crate::time::TimeRange;
+
+/// One iteration of a training loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// `[start, end)`.
+    pub range: TimeRange,
+    /// Number or name, for display.
+    pub label: String,
+    /// First of a loader's run: its wait is start-up.
+    pub first: bool,
+    /// Its number, where it has one: ranks are compared by it.
+    pub number: Option<i64>,
+    /// The span that states it, for explicit steps.
+    pub span: Option<SpanId>,
+}
+
+impl Step {
+    /// The label without what only says that it is a step.
+    #[must_use]
+    pub fn short(&self) -> &str {
+        ["ProfilerStep#", "step "]
+            .iter()
+            .find_map(|prefix| self.label.strip_prefix(prefix))
+            .unwrap_or(&self.label)
+    }
+}
+
+/// How steps were found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepSource {
+    /// Spans of the layer `step`.
+    Explicit,
+    /// From one fetch to the next.
+    Fetches,
+    /// The same, although there are explicit steps: they hold several batches.
+    FetchesInsideSteps,
+}
+
+impl StepSource {
+    /// The words of reports.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Explicit => "explicit",
+            Self::Fetches => "from fetch",
+            Self::FetchesInsideSteps => "from fetch (explicit steps hold several batches)",
+        }
+    }
+}
+
+/// What [`find`] finds.
+pub(in crate::analysis) struct Found {
+    pub steps: Vec<Step>,
+    pub how: StepSource,
+    pub dropped: usize,
+}
+
+/// The steps of a loop's lane.
+pub(in crate::analysis) fn find(
+    core: &Core,
+    rules: &Rules,
+    args: &dyn ArgSource,
+    lane: LaneId,
+    watch: &Watch<'_>,
+) -> Result<Found, Cancelled> {
+    let (derived, dropped) = from_fetches(core, lane);
+    let explicit = outermost(&core.spans_of(lane, LayerId::STEP));
+    let mut found = if explicit.is_empty() {
+        Found {
+            steps: derived,
+            how: StepSource::Fetches,
+            dropped,
+        }
+    } else if coarse(&explicit, &derived) {
+        Found {
+            steps: derived,
+            how: StepSource::FetchesInsideSteps,
+            dropped,
+        }
+    } else {
+        Found {
+            steps: stated(
+                core,
+                &explicit,
+                numbers(core, rules, args, lane, &explicit, watch)?,
+            ),
+            how: StepSource::Explicit,
+            dropped: 0,
+        }
+    };
+    let epochs: Vec<i64> = core
+        .spans_of(lane, LayerId::EPOCH)
+        .iter()
+        .map(|e| e.1.start)
+        .collect();
+    let mut before: Option<TimeRange> = None;
+    for step in &mut found.steps {
+        step.first = before.is_none_or(|p| {
+            let i = epochs.partition_point(|&z| z <= p.start);
+            let epoch = epochs.get(i).is_some_and(|&z| z <= step.range.start);
+            epoch || (found.how != StepSource::Explicit && step.range.start > p.end)
+        });
+        before = Some(step.range);
+    }
+    Ok(found)
+}
+
+/// What is known of the number of an explicit step.
+#[derive(Clone, Default)]
+struct Numbered {
+    /// What its args say.
+    given: Option<String>,
+    /// What its name says, by the rule that its args decide.
+    captured: Option<String>,
+}
+
+/// The numbers of explicit steps.
+fn numbers(
+    core: &Core,
+    rules: &Rules,
+    args: &dyn ArgSource,
+    lane: LaneId,
+    explicit: &[(SpanId, TimeRange)],
+    watch: &Watch<'_>,
+) -> Result<Vec<Numbered>, Cancelled> {
+    let group = group_of(&core.trace, &core.roles, lane);
+    let number = |span: SpanId, arg: &dyn Fn(&str) -> Option<String>| {
+        let name = core.trace.span_name(span);
+        let category = &core.trace.category(core.trace.spans().cat(span)).name;
+        let captured = || {
+            let outcome = rules.outcome(&rules.candidates(group, category), name);
+            rules.captured(rules.decide(&outcome, arg)?, "step", name)
+        };
+        Numbered {
+            given: arg("step"),
+            captured: captured(),
+        }
+    };
+    let spans: Vec<SpanId> = explicit.iter().map(|&(span, _)| span).collect();
+    let mut numbers: Vec<Option<Numbered>> = vec![None; spans.len()];
+    args.each(&spans, &|| watch.reached(700).is_ok(), &mut |span, arg| {
+        // Spans of one lane are in the order of their ids.
+        if let Ok(i) = spans.binary_search(&span) {
+            numbers[i] = Some(number(span, arg));
+        }
+        watch.check().is_ok()
+    });
+    watch.check()?;
+    let none = |_: &str| None;
+    let all = spans.iter().zip(numbers);
+    Ok(all
+        .map(|(&span, n)| n.unwrap_or_else(|| number(span, &none)))
+        .collect())
+}
+
+/// Explicit steps that hold several batches each: three derived ones or more in two.
+fn coarse(explicit: &[(SpanId, TimeRange)], derived: &[Step]) -> bool {
+    // Outermost spans may overlap in part; the latest end so far decides whether a start lies inside one.
+    let mut ends: Vec<i64> = Vec::with_capacity(explicit.len());
+    for (_, r) in explicit {
+        ends.push(ends.last().map_or(r.end, |e| r.end.max(*e)));
+    }
+    let inside = derived
+        .iter()
+        .filter(|s| {
+            let i = explicit.partition_point(|(_, r)| r.start <= s.range.start);
+            i > 0 && s.range.start < ends[i - 1]
+        })
+        .count();
+    2 * inside >= 3 * explicit.len() && inside > explicit.len()
+}
+
+fn stated(core: &Core, explicit: &[(SpanId, TimeRange)], numbers: Vec<Numbered>) -> Vec<Step> {
+    let step = |(&(span, range), number): (&(SpanId, TimeRange), Numbered)| {
+        let text = number.given.clone().or(number.captured);
+        let name = core.trace.span_name(span);
+        Step {
+            range,
+            label: number.given.unwrap_or_else(|| name.to_owned()),
+            first: false,
+            number: text.and_then(|n| n.parse().ok()),
+            span: Some(span),
+        }
+    };
+    explicit.iter().zip(numbers).map(step).collect()
+}
+
+/// A step from each fetch that a body follows, to the next fetch; the last one, or one whose container ends first,
+/// to the end of its last body span. Also returns the number of fetches without a body.
+fn from_fetches(core: &Core, lane: LaneId) -> (Vec<Step>, usize) {
+    let mut fetches = core.spans_of(lane, LayerId::FETCH);
+    fetches.retain(|f| !f.1.is_empty());
+    let fetches = outermost(&fetches);
+    if fetches.is_empty() {
+        return (Vec::new(), 0);
+    }
+    let columns = core.columns(lane);
+    let mut bounds: Vec<i64> = Vec::new();
+    // (start, end) of body spans: phases other than fetch, and calls that launched something.
+    let mut body: Vec<TimeRange> = Vec::new();
+    let launches = core.trace.launches();
+    let first = launches.partition_point(|l| l.from.0 < columns.first);
+    let mut links = launches[first..].iter().map(|l| l.from).peekable();
+    for i in 0..columns.len() {
+        let (layer, id) = (columns.of[i], columns.id(i));
+        if layer == LayerId::EPOCH || layer == LayerId::TRAIN {
+            bounds.push(columns.range(i).end);
+        }
+        while links.next_if(|&l| l < id).is_some() {}
+        let works = layer.is_phase() && layer != LayerId::FETCH;
+        if works || links.peek() == Some(&id) {
+            body.push(columns.range(i));
+        }
+    }
+    bounds.sort_unstable();
+    let inside = |from: i64, to: i64| {
+        let a = body.partition_point(|b| b.start < from);
+        let b = body.partition_point(|b| b.start < to);
+        &body[a..b.max(a)]
+    };
+    let after = core.trace.extent().end.saturating_add(1);
+    let next = |i: usize| fetches.get(i + 1).map(|f| f.1.start);
+    let anybody =
+        (0..fetches.len()).any(|i| !inside(fetches[i].1.end, next(i).unwrap_or(after)).is_empty());
+    let (mut steps, mut dropped) = (Vec::new(), 0);
+    for (i, &(_, fetch)) in fetches.iter().enumerate() {
+        let next = next(i);
+        let bound = bounds
+            .get(bounds.partition_point(|&b| b < fetch.end))
+            .copied();
+        let limit = match (bound, next) {
+            (Some(b), Some(n)) => Some(b.min(n)),
+            (b, n) => b.or(n),
+        };
+        let body = inside(fetch.end, limit.unwrap_or(after));
+        if body.is_empty() && (anybody || next.is_none()) {
+            dropped += 1;
+            continue;
+        }
+        let mut end = match next {
+            Some(n) if limit.is_none_or(|l| n <= l) => n,
+            _ => body.iter().map(|b| b.end).fold(fetch.end, i64::max),
+        };
+        if let Some(limit) = limit {
+            end = end.min(limit);
+        }
+        let number = i64::try_from(steps.len()).ok();
+        steps.push(Step {
+            range: TimeRange::new(fetch.start, end),
+            label: steps.len().to_string(),
+            first: false,
+            number,
+            span: None,
+        });
+    }
+    (steps, dropped)
+}

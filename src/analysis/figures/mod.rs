@@ -1,0 +1,16 @@
+//! Figures over any window, each defined at the function that computes it.
+
+pub(super) mod gpu;
+pub(super) mod insight;
+pub(super) mod memory;
+pub(super) mod pace;
+pub(super) mod ranks;
+pub(super) mod rates;
+pub(super) mod recorded;
+pub(super) mod selection;
+pub(super) mod span;
+pub(super) mod step_table;
+pub(super) mod streams;
+pub(super) mod training_loop;
+pub(super) mod windows;
+pub(super) mod workers;

@@ -1,0 +1,239 @@
+//! One row per step, and the columns' sums, medians, 95th percentiles and maxima.
+
+use rayon::prelude::*;
+
+use crate::analysis::Analysis;
+use crate::analysis::base::core::Core;
+use crate::analysis::base::gpus::{CallCursor, Gpu};
+use crate::analysis::base::launches::Launched;
+use crate::analysis::base::loops::Rank;
+use crate::analysis::base::rank_sets::RankSets;
+use crate::analysis::base::tails::{Threads, own_lanes};
+use crate::analysis::build::Watch;
+use crate::analysis::figures::recorded::Recorded;
+use crate::analysis::layers::ids::LayerId;
+use crate::analysis::sums::intervals::Union;
+use crate::analysis::sums::stats::percentile_sorted;
+use crate::model::LaneId;
+use crate::time::TimeRange;
+
+/// Phases of a loop.
+const PHASES: usize = (LayerId::PHASES.end - LayerId::PHASES.start) as usize;
+
+/// Figures of one step. Times in ns; `None` is not recorded, which is not zero.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepRow {
+    /// Index in [`Analysis::ranks`].
+    pub rank: usize,
+    /// Index in the rank's steps.
+    pub step: usize,
+    /// When.
+    pub range: TimeRange,
+    /// First of a loader's run.
+    pub first: bool,
+    /// The loop waits for data.
+    pub wait: Option<i64>,
+    /// Of it the GPU was idle.
+    pub wait_exposed: Option<i64>,
+    /// Of it the GPU worked.
+    pub wait_hidden: Option<i64>,
+    /// Of it unknown.
+    pub wait_unrecorded: Option<i64>,
+    /// Of the wait covered by operations launched before the step began.
+    pub wait_hidden_by_earlier: Option<i64>,
+    /// Exclusive time by phase, in the order of layer ids.
+    phases: [Option<i64>; PHASES],
+    /// Time in no phase: what is left of the step.
+    pub other: i64,
+    /// Blocked in synchronising calls.
+    pub in_sync: Option<i64>,
+    /// The GPU worked during the step.
+    pub gpu_busy: Option<i64>,
+    /// The GPU was idle during the step.
+    pub gpu_idle: Option<i64>,
+    /// Operations that the step launched.
+    pub n_ops: Option<u64>,
+    /// Sum of their durations.
+    pub launched: Option<i64>,
+    /// First kernel launched in the step: its start after the start of the step.
+    pub first_kernel: Option<i64>,
+    /// End of the last operation launched in the step after the end of the step.
+    pub gpu_lag: Option<i64>,
+}
+
+impl StepRow {
+    /// Length of the step, ns.
+    #[must_use]
+    pub fn time(&self) -> i64 {
+        self.range.len()
+    }
+
+    /// Time in a phase, ns; `None` where no span of that phase was recorded anywhere of the rank.
+    #[must_use]
+    pub fn phase(&self, layer: LayerId) -> Option<i64> {
+        self.phases.get(layer.index()).copied().flatten()
+    }
+}
+
+/// Sum, median, 95th percentile and maximum of one column.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ColumnSummary {
+    /// Sum, ns.
+    pub sum: i64,
+    /// Median, ns.
+    pub median: Option<i64>,
+    /// 95th percentile, ns.
+    pub p95: Option<i64>,
+    /// Maximum, ns.
+    pub max: Option<i64>,
+}
+
+impl ColumnSummary {
+    /// Of some values.
+    #[must_use]
+    pub fn of(values: impl IntoIterator<Item = i64>) -> Self {
+        let mut values: Vec<i64> = values.into_iter().collect();
+        values.sort_unstable();
+        Self {
+            sum: values.iter().sum(),
+            median: percentile_sorted(&values, 50),
+            p95: percentile_sorted(&values, 95),
+            max: values.last().copied(),
+        }
+    }
+}
+
+/// Steps that are not the first of a loader's run: the wait of that one is the workers' start-up. All, when fewer than
+/// two remain. Also says whether any were left out.
+#[must_use]
+pub fn steady<'a>(rows: &[&'a StepRow]) -> (Vec<&'a StepRow>, bool) {
+    let kept: Vec<&StepRow> = rows.iter().copied().filter(|r| !r.first).collect();
+    if kept.len() >= 2 {
+        (kept, true)
+    } else {
+        (rows.to_vec(), false)
+    }
+}
+
+/// Rows of all steps of a rank.
+pub(in crate::analysis) fn rows(
+    core: &Core,
+    (index, rank): (usize, &Rank),
+    sets: &RankSets,
+    recorded: &Recorded,
+    gpus: &[Gpu],
+    watch: &Watch<'_>,
+) -> Vec<StepRow> {
+    let Some(lane) = rank.loop_lane else {
+        return Vec::new();
+    };
+    let gpu = rank.gpu.map(|g| (g, &gpus[g]));
+    let lanes = own_lanes(core, lane, Threads::Process);
+    let tracks: Vec<LaneId> = lanes
+        .into_iter()
+        .filter(|&l| core.launches.count(l) > 0)
+        .collect();
+    let row = |(i, step): (usize, &crate::analysis::base::steps::Step)| {
+        let range = step.range;
+        let known = |is: bool, union: &Union| is.then(|| union.measure_in(range));
+        let (waits, exposure) = (recorded.waits(), recorded.exposure());
+        let mut phases = [None; PHASES];
+        for id in LayerId::PHASES.map(LayerId).filter(|&l| recorded.layer(l)) {
+            let union = sets.phases.get(&id);
+            phases[id.index()] = Some(union.map_or(0, |u| u.measure_in(range)));
+        }
+        let named: i64 = phases.iter().flatten().sum();
+        let mine = gpu.map(|(g, _)| launched_on(core, &tracks, range, g));
+        let earlier = |(g, _)| hidden_by_earlier(core, g, rank, range);
+        StepRow {
+            rank: index,
+            step: i,
+            range,
+            first: step.first,
+            wait: known(waits, &rank.wait),
+            wait_exposed: known(exposure, &rank.wait_exposed),
+            wait_hidden: known(exposure, &rank.wait_hidden),
+            wait_unrecorded: known(waits, &rank.wait_unrecorded),
+            wait_hidden_by_earlier: gpu.filter(|_| exposure).map(earlier),
+            phases,
+            other: range.len() - named,
+            in_sync: known(recorded.syncs(), &sets.sync),
+            gpu_busy: gpu.map(|(_, g)| g.busy.measure_in(range)),
+            gpu_idle: gpu.map(|(_, g)| g.idle.measure_in(range)),
+            n_ops: mine.as_ref().map(|l| l.n_ops),
+            launched: mine.as_ref().map(|l| l.sum),
+            first_kernel: mine
+                .as_ref()
+                .and_then(|l| l.first_kernel)
+                .map(|k| k - range.start),
+            gpu_lag: mine.as_ref().and_then(|l| l.last).map(|l| l - range.end),
+        }
+    };
+    let steps = rank.steps.par_iter().enumerate();
+    steps.filter(|_| !watch.stopped()).map(row).collect()
+}
+
+fn launched_on(core: &Core, lanes: &[LaneId], range: TimeRange, gpu: usize) -> Launched {
+    let mut sum = Launched::NOTHING;
+    for &lane in lanes {
+        for track in core
+            .launches
+            .tracks_of(lane)
+            .iter()
+            .filter(|t| t.gpu == gpu)
+        {
+            let links = core.launches.within(&core.trace, track, range);
+            sum.add(&core.launches.sum(&core.trace, &core.layers, links));
+        }
+    }
+    sum
+}
+
+/// Of the waits in a step: covered by operations whose launch call started before the step.
+fn hidden_by_earlier(core: &Core, gpu: usize, rank: &Rank, step: TimeRange) -> i64 {
+    let spans = core.trace.spans();
+    let mut covered: Vec<TimeRange> = Vec::new();
+    for wait in rank.wait_hidden.parts_in(step) {
+        let wait = wait.clip(step);
+        for lane in core.gpu_lanes(gpu) {
+            let columns = core.columns(lane);
+            let mut running = Vec::new();
+            core.index(lane)
+                .open_at(&columns, wait.start, |i| running.push(i));
+            let (a, b) = columns.start_range(wait);
+            running.extend(a..b);
+            let Some(&first) = running.first() else {
+                continue;
+            };
+            let mut calls = CallCursor::new(core, columns.id(first));
+            for i in running {
+                let early = columns.of[i].is_operation()
+                    && calls
+                        .call(columns.id(i))
+                        .is_some_and(|c| spans.start(c) < step.start);
+                if early {
+                    covered.push(columns.range(i).clip(wait));
+                }
+            }
+        }
+    }
+    Union::new(covered).measure()
+}
+
+impl Analysis {
+    /// Rows of the steps of a rank that lie wholly inside a window, and the number that lie partly inside.
+    ///
+    /// # Panics
+    /// If there is no such rank.
+    #[must_use]
+    pub fn step_rows(&self, rank: usize, window: TimeRange) -> (Vec<&StepRow>, usize) {
+        let rows = &self.step_rows[rank];
+        let whole: Vec<&StepRow> = rows.iter().filter(|r| window.covers(r.range)).collect();
+        let touched = rows
+            .iter()
+            .filter(|r| r.range.start < window.end && r.range.end > window.start)
+            .count();
+        let partial = touched.saturating_sub(whole.len());
+        (whole, partial)
+    }
+}

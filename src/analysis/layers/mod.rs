@@ -1,0 +1,5 @@
+//! What a span is: layers, the rules that give them, the roles of threads.
+
+pub(super) mod classify;
+pub(super) mod ids;
+pub(super) mod rules;
