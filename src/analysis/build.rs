@@ -1,7 +1,6 @@
 //! The order in which an analysis is computed, with progress and cancellation.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use rayon::prelude::*;
 
@@ -15,8 +14,7 @@ use super::base::loops;
 use super::base::options::Options;
 use super::base::phases::Phases;
 use super::base::queues::Queue;
-use super::base::rank_sets;
-use super::base::rank_sets::{IdleByPhase, RankSets};
+use super::base::rank_sets::{self, IdleByPhase, RankSets};
 use super::base::steps;
 use super::base::syncs::{CallStarts, SyncBase};
 use super::base::tails;
@@ -26,59 +24,8 @@ use super::figures::step_table;
 use super::layers::classify::{self, ArgSource, NoArgs};
 use super::layers::ids::LayerId;
 use super::layers::rules::Rules;
+use super::sums::watch::{Cancelled, OnProgress, Watch};
 use crate::model::{LaneId, Trace};
-
-/// The user cancelled, or the caller's progress function returned `false`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("cancelled")]
-pub struct Cancelled;
-
-/// Progress of an analysis: called often, from several threads, with the done share in thousandths; `false` cancels.
-pub type OnProgress<'a> = &'a (dyn Fn(u32) -> bool + Sync);
-
-/// A progress function and whether it said stop.
-pub(super) struct Watch<'a> {
-    on: OnProgress<'a>,
-    at: AtomicU32,
-    stop: AtomicBool,
-}
-
-impl<'a> Watch<'a> {
-    fn new(on: OnProgress<'a>) -> Self {
-        Self {
-            on,
-            at: AtomicU32::new(0),
-            stop: AtomicBool::new(false),
-        }
-    }
-
-    /// Tells how far it is. Fails once somebody cancelled.
-    pub fn reached(&self, permille: u32) -> Result<(), Cancelled> {
-        self.at.store(permille, Ordering::Relaxed);
-        self.check()
-    }
-
-    /// Whether somebody cancelled; asks. Whoever stops because of it may leave half-made results: the next
-    /// [`Self::reached`] fails, and nobody sees them.
-    pub fn stopped(&self) -> bool {
-        if self.stop.load(Ordering::Relaxed) {
-            return true;
-        }
-        let stop = !(self.on)(self.at.load(Ordering::Relaxed));
-        if stop {
-            self.stop.store(true, Ordering::Relaxed);
-        }
-        stop
-    }
-
-    /// Asks the caller, and fails once he cancelled.
-    pub fn check(&self) -> Result<(), Cancelled> {
-        if self.stopped() {
-            return Err(Cancelled);
-        }
-        Ok(())
-    }
-}
 
 impl Analysis {
     /// Analyses a trace. Rules that ask for args other than copy kinds see none; see [`Self::with_args`].

@@ -19,12 +19,11 @@ pub use base::lanes::Started;
 pub use base::launches::Launched;
 pub use base::layer_sets::Owner;
 pub use base::loops::{Rank, Wait};
-pub use base::options::{Options, Strategy};
+pub use base::options::{Options, Severity, Strategy};
 pub use base::queues::{Delays, LaunchFigures, QueueFigures};
 pub use base::steps::{Step, StepSource};
 pub use base::syncs::{SyncFigures, SyncNameRow};
 pub use base::tails::{Containment, OwnRule, Tail, Threads};
-pub use build::{Cancelled, OnProgress};
 pub use figures::gpu::{Gap, GpuFigures, Partition};
 pub use figures::insight::{InferredPasses, LoadingDuring, QUEUE_FULL, WaitRow};
 pub use figures::memory::Memory;
@@ -44,8 +43,9 @@ pub use layers::rules::{LaneGroup, RuleProblem, Rules, norm_name};
 pub use sums::bag::Bag;
 pub use sums::intervals::Union;
 pub use sums::stats::{percentile, percentile_sorted, ratio, round6};
-pub use verdict::judge::{
-    Burst, Evidence, Issue, IssueKind, LeftOut, Sentences, Severity, SteadyGpu, Verdict,
+pub use sums::watch::{Cancelled, OnProgress};
+pub use verdict::issue::{
+    Burst, Evidence, Issue, IssueKind, LeftOut, Sentences, SteadyGpu, Verdict,
 };
 pub use verdict::missing::Missing;
 pub use verdict::texts::{PROFILED_SPEED, counted, percent};

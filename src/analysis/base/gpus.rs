@@ -5,9 +5,9 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use crate::analysis::base::core::Core;
-use crate::analysis::build::Watch;
 use crate::analysis::layers::ids::LayerId;
 use crate::analysis::sums::intervals::{Union, merge};
+use crate::analysis::sums::watch::Watch;
 use crate::model::{DeviceId, LaneId, SpanId};
 use crate::time::TimeRange;
 

@@ -3,9 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::analysis::build::Watch;
 use crate::analysis::layers::ids::LayerId;
 use crate::analysis::sums::intervals::{Union, UnionBuilder};
+use crate::analysis::sums::watch::Watch;
 use crate::model::{LaneId, Spans, Trace};
 use crate::time::TimeRange;
 

@@ -8,10 +8,10 @@ use rayon::prelude::*;
 use crate::analysis::base::core::Core;
 use crate::analysis::base::gpus::{Gpu, GpuSets, unite_all};
 use crate::analysis::base::loops::Rank;
-use crate::analysis::build::Watch;
 use crate::analysis::layers::ids::LayerId;
 use crate::analysis::sums::intervals::Union;
 use crate::analysis::sums::overlap::{Joint, Overlap};
+use crate::analysis::sums::watch::Watch;
 use crate::model::{LaneId, ProcessId};
 
 /// Who does the work of a layer: processes on the CPU, devices on the GPU.

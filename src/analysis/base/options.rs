@@ -71,3 +71,26 @@ impl Default for Options {
         }
     }
 }
+
+/// How bad.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Severity {
+    /// A fifth of the time, over enough steps.
+    Critical,
+    /// A tenth of the time.
+    Warning,
+    /// For information.
+    Info,
+}
+
+impl Severity {
+    /// The name in reports.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Critical => "critical",
+            Self::Warning => "warning",
+            Self::Info => "info",
+        }
+    }
+}

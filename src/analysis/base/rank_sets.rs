@@ -8,10 +8,10 @@ use crate::analysis::base::core::Core;
 use crate::analysis::base::gpus::{Gpu, GpuSets, unite_all};
 use crate::analysis::base::loops::Rank;
 use crate::analysis::base::syncs::SyncBase;
-use crate::analysis::build::Watch;
 use crate::analysis::layers::ids::LayerId;
 use crate::analysis::sums::intervals::Union;
 use crate::analysis::sums::overlap::Overlap;
+use crate::analysis::sums::watch::Watch;
 use crate::model::{LaneId, ProcessId};
 use crate::time::TimeRange;
 

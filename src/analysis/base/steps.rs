@@ -1,10 +1,10 @@
 //! Steps of a training loop: explicit ones, else from the fetches.
 
 use crate::analysis::base::core::{Core, outermost};
-use crate::analysis::build::{Cancelled, Watch};
 use crate::analysis::layers::classify::{ArgSource, group_of};
 use crate::analysis::layers::ids::LayerId;
 use crate::analysis::layers::rules::Rules;
+use crate::analysis::sums::watch::{Cancelled, Watch};
 use crate::model::{LaneId, SpanId};
 use crate::time::TimeRange;
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::analysis::base::core::Core;
 use crate::analysis::base::launches::Launched;
-use crate::analysis::build::Watch;
+use crate::analysis::sums::watch::Watch;
 use crate::model::{LaneId, Link, ProcessId, SpanId};
 use crate::time::TimeRange;
 

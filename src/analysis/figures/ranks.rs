@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::analysis::Analysis;
-use crate::analysis::base::options::{Options, Strategy};
+use crate::analysis::base::options::{Options, Severity, Strategy};
 use crate::analysis::figures::step_table::StepRow;
 use crate::analysis::layers::ids::LayerId;
-use crate::analysis::verdict::judge::Severity;
 use crate::time::TimeRange;
 
 /// Means of one rank over the steps that all ranks have, ns. `None` = not measured.

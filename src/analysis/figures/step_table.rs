@@ -9,11 +9,11 @@ use crate::analysis::base::launches::Launched;
 use crate::analysis::base::loops::Rank;
 use crate::analysis::base::rank_sets::RankSets;
 use crate::analysis::base::tails::{Threads, own_lanes};
-use crate::analysis::build::Watch;
 use crate::analysis::figures::recorded::Recorded;
 use crate::analysis::layers::ids::LayerId;
 use crate::analysis::sums::intervals::Union;
 use crate::analysis::sums::stats::percentile_sorted;
+use crate::analysis::sums::watch::Watch;
 use crate::model::LaneId;
 use crate::time::TimeRange;
 

@@ -7,9 +7,9 @@ use std::sync::Mutex;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use crate::analysis::build::{Cancelled, Watch};
 use crate::analysis::layers::ids::{LayerId, Layers};
 use crate::analysis::layers::rules::{LaneGroup, Outcome, Rules};
+use crate::analysis::sums::watch::{Cancelled, Watch};
 use crate::model::{CatId, LaneId, LaneKind, NameId, Process, Role, SpanId, Trace};
 
 /// Whether to go on; `false` stops whoever asks.

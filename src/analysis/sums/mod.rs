@@ -4,3 +4,4 @@ pub(super) mod bag;
 pub(super) mod intervals;
 pub(super) mod overlap;
 pub(super) mod stats;
+pub(super) mod watch;

@@ -7,7 +7,8 @@ use crate::analysis::base::gpus::GapCause;
 use crate::analysis::figures::gpu::Gap;
 use crate::analysis::layers::ids::LayerId;
 use crate::analysis::sums::intervals::Union;
-use crate::analysis::verdict::judge::{Evidence, Facts, IssueKind};
+use crate::analysis::verdict::facts::Facts;
+use crate::analysis::verdict::issue::{Evidence, IssueKind};
 use crate::model::SpanId;
 use crate::time::TimeRange;
 

@@ -1,13 +1,13 @@
 //! The sentences of verdicts, with their figures filled in.
 
 use crate::analysis::Analysis;
+use crate::analysis::base::options::Severity;
 use crate::analysis::figures::ranks::{RankMeans, Straggler, StragglerKind};
 use crate::analysis::figures::rates::Rates;
 use crate::analysis::layers::ids::LayerId;
 use crate::analysis::sums::stats::percentile;
-use crate::analysis::verdict::judge::{
-    Facts, Issue, IssueKind, LeftOut, Sentences, Severity, Verdict, burst,
-};
+use crate::analysis::verdict::facts::{Facts, burst};
+use crate::analysis::verdict::issue::{Issue, IssueKind, LeftOut, Sentences, Verdict};
 use crate::analysis::verdict::missing::Missing;
 use crate::time::{format_count, format_ns};
 
