@@ -201,3 +201,100 @@ fn waits_of_nsight_databases_equal_the_simulation() {
     assert!(compared >= 9, "only {compared} loops");
     diffs.assert_none();
 }
+
+/// A DFTracer file of one process: who it is, who started it with which command, and its spans, in µs.
+struct Traced<'a> {
+    pid: u32,
+    parent: u32,
+    command: &'a str,
+    rank: Option<u32>,
+    spans: &'a [(&'a str, &'a str, u64, u64)],
+}
+
+impl Traced<'_> {
+    fn text(&self) -> String {
+        let Self { pid, command, .. } = self;
+        let who = format!("\"pid\":{pid},\"tid\":{pid}");
+        let own = format!("\"cat\":\"dftracer\",{who}");
+        let at = |us: u64| 1_700_000_000_000_000 + us;
+        let mut out = format!(
+            "{{\"id\":1,\"name\":\"SH\",{own},\"ph\":\"M\",\"args\":{{\"name\":\"{command}\",\"value\":\"{command}\"}}}}\n\
+             {{\"id\":2,\"name\":\"start\",{own},\"ts\":{},\"dur\":0,\"ph\":\"X\",\"args\":{{\"ppid\":{},\"cmd_hash\":\"{command}\"}}}}\n",
+            at(0),
+            self.parent
+        );
+        if let Some(rank) = self.rank {
+            out += &format!(
+                "{{\"id\":3,\"name\":\"PR\",{own},\"ph\":\"M\",\"args\":{{\"name\":\"rank\",\"value\":\"{rank}\"}}}}\n"
+            );
+        }
+        for (name, cat, start, length) in self.spans {
+            out += &format!(
+                "{{\"id\":4,\"name\":\"{name}\",\"cat\":\"{cat}\",{who},\"ts\":{},\"dur\":{length},\"ph\":\"X\"}}\n",
+                at(*start)
+            );
+        }
+        out
+    }
+}
+
+/// The launcher was recorded, and so were its children: those train. What they started loads for them, whatever it runs.
+#[test]
+fn ranks_under_a_recorded_launcher_keep_their_loops() {
+    let looping = [
+        ("fetch.iter", "dataloader", 1_000, 500),
+        ("forward", "compute", 1_500, 800),
+        ("fetch.iter", "dataloader", 2_300, 400),
+        ("forward", "compute", 2_700, 800),
+    ];
+    let loading = [("item", "data", 900, 300), ("item", "data", 1_900, 300)];
+    let process = |pid, parent, command, rank, spans| Traced {
+        pid,
+        parent,
+        command,
+        rank,
+        spans,
+    };
+    let files = [
+        process(700, 1, "torchrun", None, &[("open64", "POSIX", 100, 20)]),
+        process(701, 700, "train", Some(0), &looping),
+        process(702, 700, "train", Some(1), &looping),
+        // One rank has a forked worker; each has a helper that runs a command of its own.
+        process(720, 702, "train", None, &loading),
+        process(711, 701, "decode", None, &loading),
+        process(721, 702, "decode", None, &loading),
+    ];
+    let folder = common::scratch("analysis-launcher");
+    for file in &files {
+        // The name says that it was forked, which its parent's number overrides.
+        let name = format!("trace-{}-fork.pfw", file.pid);
+        std::fs::write(folder.join(name), file.text()).unwrap();
+    }
+    let analysis = analyse(&folder);
+    let trace = analysis.trace();
+    let role = |pid: u32| {
+        let key = format!("C{pid}.{pid}");
+        let mut lanes = trace.lane_ids();
+        let lane = lanes.find(|&l| trace.lane(l).key == key).expect("a lane");
+        analysis.role(lane).key()
+    };
+    let roles = files.iter().map(|f| (f.pid, role(f.pid)));
+    assert_eq!(
+        roles.collect::<Vec<_>>(),
+        [
+            (700, "main"),
+            (701, "main"),
+            (702, "main"),
+            (720, "worker"),
+            (711, "worker"),
+            (721, "worker"),
+        ]
+    );
+    let loops: Vec<_> = analysis
+        .ranks()
+        .iter()
+        .map(|r| (r.rank, r.loop_lane.map(|l| trace.lane(l).key.as_str())))
+        .collect();
+    assert_eq!(loops, [(0, Some("C701.701")), (1, Some("C702.702"))]);
+    assert!(analysis.ranks().iter().all(|r| r.n_fetch == 2));
+}

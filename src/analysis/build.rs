@@ -23,6 +23,7 @@ use super::figures::recorded;
 use super::figures::step_table;
 use super::layers::classify::{self, ArgSource, NoArgs};
 use super::layers::ids::LayerId;
+use super::layers::roles::lane_roles;
 use super::layers::rules::Rules;
 use super::sums::watch::{Cancelled, OnProgress, Watch};
 use crate::model::{LaneId, Trace};
@@ -82,7 +83,7 @@ impl Analysis {
     ) -> Result<Self, Cancelled> {
         let watch = Watch::new(progress);
         watch.reached(0)?;
-        let roles = classify::lane_roles(&trace, rules);
+        let roles = lane_roles(&trace, rules);
         let classified = classify::classify(&trace, rules, &roles, args, given, &watch)?;
         watch.reached(250)?;
         let layers = classified.layers;

@@ -1,7 +1,6 @@
-//! Roles of lanes and layers of spans. Each distinct (source tracer, lane kind, role, category, name) is matched once.
+//! Layers of spans. Each distinct (source tracer, lane kind, role, category, name) is matched once.
 
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
 use rayon::prelude::*;
@@ -10,7 +9,7 @@ use rustc_hash::FxHashMap;
 use crate::analysis::layers::ids::{LayerId, Layers};
 use crate::analysis::layers::rules::{LaneGroup, Outcome, Rules};
 use crate::analysis::sums::watch::{Cancelled, Watch};
-use crate::model::{CatId, LaneId, LaneKind, NameId, Process, Role, SpanId, Trace};
+use crate::model::{CatId, LaneId, LaneKind, NameId, Role, SpanId, Trace};
 
 /// Whether to go on; `false` stops whoever asks.
 pub type GoOn<'a> = dyn Fn() -> bool + 'a;
@@ -49,49 +48,6 @@ impl ArgSource for NoArgs {
 fn own_arg(trace: &Trace, span: SpanId, key: &str) -> Option<String> {
     let kind = trace.copy(span).filter(|_| key == "copyKind")?.raw_kind?;
     Some(kind.to_string())
-}
-
-/// The role of every lane: what the file says of the thread, then of the process, then the role rules, else main.
-#[must_use]
-pub fn lane_roles(trace: &Trace, rules: &Rules) -> Vec<Role> {
-    let parents = parent_roles(trace);
-    let role = |id: LaneId| {
-        let lane = trace.lane(id);
-        let process = lane.process.map(|p| (p, trace.process(p)));
-        if let Some(role) = lane.role.or(process.and_then(|(_, p)| p.role)) {
-            return role;
-        }
-        let by_parent = lane.process.and_then(|p| parents.get(&p.0).copied());
-        // A file's name tells the role only where no parent is known.
-        let path = &trace.source(lane.source).path;
-        let file = path.file_name().map(|f| f.to_string_lossy());
-        let file = file.filter(|_| by_parent.is_none());
-        let process = process.and_then(|(_, p)| p.name.as_deref());
-        rules
-            .role_of(&lane.name, process, file.as_deref())
-            .or(by_parent)
-            .unwrap_or(Role::Main)
-    };
-    trace.lane_ids().map(role).collect()
-}
-
-/// A process whose parent is in the trace, recorded by the same tracer, loads data for it; one whose parent is not is a main process.
-fn parent_roles(trace: &Trace) -> BTreeMap<u32, Role> {
-    let tracer = |p: &Process| trace.source(p.source).tracer.key;
-    let known: BTreeSet<(&str, Option<&str>, &str)> = trace
-        .processes()
-        .iter()
-        .map(|p| (tracer(p), p.host.as_deref(), p.pid.as_str()))
-        .collect();
-    let mut roles = BTreeMap::new();
-    for (i, p) in (0_u32..).zip(trace.processes()) {
-        if let Some(parent) = p.parent.as_deref() {
-            let place = (tracer(p), p.host.as_deref(), parent);
-            let is_worker = parent != p.pid && known.contains(&place);
-            roles.insert(i, if is_worker { Role::Worker } else { Role::Main });
-        }
-    }
-    roles
 }
 
 /// The rule group of a lane.

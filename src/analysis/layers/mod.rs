@@ -2,4 +2,5 @@
 
 pub(super) mod classify;
 pub(super) mod ids;
+pub(super) mod roles;
 pub(super) mod rules;
