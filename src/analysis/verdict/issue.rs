@@ -57,6 +57,17 @@ kinds! {
     Straggler = "STRAGGLER",
 }
 
+impl IssueKind {
+    /// Whether it is about a rank beside the others, not about a rank alone.
+    #[must_use]
+    pub fn compares_ranks(self) -> bool {
+        matches!(
+            self,
+            Self::InputStraggler | Self::H2dStraggler | Self::ComputeStraggler | Self::Straggler
+        )
+    }
+}
+
 /// Uneven waits: a quarter of the steps holds most of the waiting.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Burst {

@@ -259,10 +259,13 @@ pub fn notices_list(out: &mut String, a: &Analysed) {
 /// What bounds each rank, why, and what to look at next.
 pub fn verdicts(out: &mut String, a: &Analysed) {
     let ranks = a.ranks();
-    let verdicts: Vec<Verdict> = ranks
-        .iter()
-        .map(|&r| a.analysis.verdict(r, a.window))
-        .collect();
+    let mut verdicts = a.analysis.verdicts(a.window);
+    verdicts.retain(|v| ranks.contains(&v.rank));
+    verdicts.sort_by_key(|v| v.rank);
+    // Who holds the others up is told in the section of the ranks.
+    for verdict in &mut verdicts {
+        verdict.issues.retain(|i| !i.kind.compares_ranks());
+    }
     if ranks.len() > IN_FULL {
         heading(out, "Verdicts");
         for verdict in &verdicts {
