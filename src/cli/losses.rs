@@ -6,21 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::messages::warn;
 use super::notices;
-use crate::import::{ImportReport, Notice, NoticeKind};
+use crate::import::{ImportReport, Loss, Notice};
 use crate::model::Trace;
-
-/// Notices of files that gave nothing at all.
-const REFUSED: [&str; 2] = ["file_refused", "nothing_readable"];
-/// Notices of things that were skipped or lost and of which no figure is made.
-const HARMLESS: [&str; 3] = ["text_after_end", "bad_counter_value", "damaged_not_drawn"];
-
-/// Notices of rows of which nobody knows whose they are: the figures of processes and GPUs lack or mix them.
-const UNPLACED: [&str; 4] = [
-    "unknown_thread",
-    "unknown_device",
-    "unknown_process",
-    "launch_unknown",
-];
 
 /// Whether the timeline holds all of the input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,7 +24,7 @@ pub fn look(paths: &[PathBuf], trace: &Trace, report: &ImportReport) -> Losses {
     let mut lost = Vec::new();
     for notice in report.notices.iter().filter(|n| is_loss(paths, trace, n)) {
         let named = notice.path.as_ref().is_some_and(|p| paths.contains(p));
-        if named && REFUSED.contains(&notice.code) {
+        if named && notice.loss == Loss::File {
             losses.unread = true;
         } else {
             losses.incomplete = true;
@@ -51,11 +38,6 @@ pub fn look(paths: &[PathBuf], trace: &Trace, report: &ImportReport) -> Losses {
 }
 
 fn is_loss(paths: &[PathBuf], trace: &Trace, notice: &Notice) -> bool {
-    let kind = match notice.kind {
-        NoticeKind::Damaged | NoticeKind::Skipped => !HARMLESS.contains(&notice.code),
-        // The recorder itself says that it lost some.
-        _ => notice.code == "lost_events" || UNPLACED.contains(&notice.code),
-    };
     let converted = |path: &Path| {
         let recording = path
             .extension()
@@ -65,18 +47,21 @@ fn is_loss(paths: &[PathBuf], trace: &Trace, notice: &Notice) -> bool {
         recording && !named && trace.sources().iter().any(|s| twin(&s.path))
     };
     // A recording whose export lies beside it is not missed, unless it was asked for.
-    let refused = REFUSED.contains(&notice.code);
-    kind && !(refused && notice.path.as_deref().is_some_and(converted))
+    let missed = notice.loss == Loss::File && notice.path.as_deref().is_some_and(converted);
+    notice.loss != Loss::Nothing && !missed
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::import::{Fact, Lost, NoticeKind};
     use crate::model::TraceBuilder;
 
-    fn notice(kind: NoticeKind, code: &'static str, path: Option<&str>) -> Notice {
+    fn notice(fact: impl Into<Fact>, code: &'static str, path: Option<&str>) -> Notice {
+        let Fact { kind, loss } = fact.into();
         Notice {
             kind,
+            loss,
             code,
             text: "It is so.".to_owned(),
             count: 1,
@@ -100,11 +85,19 @@ mod tests {
         };
         use NoticeKind::{Damaged, Guessed, Info, NotRecorded, Repaired, Skipped};
         assert_eq!(
-            found(notice(Skipped, "file_refused", Some("named"))),
+            found(notice(
+                Skipped.losing(Loss::File),
+                "file_refused",
+                Some("named")
+            )),
             (true, false)
         );
         assert_eq!(
-            found(notice(Skipped, "file_refused", Some("named/a"))),
+            found(notice(
+                Skipped.losing(Loss::File),
+                "file_refused",
+                Some("named/a")
+            )),
             (false, true)
         );
         assert_eq!(
@@ -118,25 +111,38 @@ mod tests {
             (false, true)
         );
         assert_eq!(
-            found(notice(NotRecorded, "lost_events", None)),
+            found(notice(
+                NotRecorded.losing(Loss::Part(Lost::default())),
+                "lost_events",
+                None
+            )),
             (false, true)
         );
         assert_eq!(
-            found(notice(NotRecorded, "unknown_device", None)),
+            found(notice(
+                NotRecorded.losing(Loss::Unplaced),
+                "unknown_device",
+                None
+            )),
             (false, true)
         );
         assert_eq!(
-            found(notice(NotRecorded, "launch_unknown", None)),
+            found(notice(
+                NotRecorded.losing(Loss::Unplaced),
+                "launch_unknown",
+                None
+            )),
             (false, true)
         );
-        for (kind, code) in [
-            (NotRecorded, "no_gpu"),
-            (Guessed, "clock"),
-            (Repaired, "bad_utf8"),
-            (Info, "other_files"),
-            (Skipped, "text_after_end"),
-            (Damaged, "damaged_not_drawn"),
-        ] {
+        let harmless: [(Fact, &str); 6] = [
+            (NotRecorded.into(), "no_gpu"),
+            (Guessed.into(), "clock"),
+            (Repaired.into(), "bad_utf8"),
+            (Info.into(), "other_files"),
+            (Skipped.losing(Loss::Nothing), "text_after_end"),
+            (Damaged.losing(Loss::Nothing), "damaged_not_drawn"),
+        ];
+        for (kind, code) in harmless {
             assert_eq!(found(notice(kind, code, None)), (false, false), "{code}");
         }
     }

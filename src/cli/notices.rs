@@ -60,12 +60,25 @@ fn to_text(trace: &Trace, notice: &Notice, many: bool) -> String {
 
 /// All of a notice.
 pub fn to_json(trace: &Trace, notice: &Notice) -> Value {
-    json!({
+    let mut value = json!({
         "kind": notice.kind.label(),
         "code": notice.code,
         "text": notice.text,
         "count": notice.count,
         "places": notice.places.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "file": file(trace, notice),
-    })
+    });
+    // Where somebody can tell how much.
+    if let Some(lost) = notice
+        .loss
+        .lost()
+        .filter(|l| l.bytes.or(l.events).is_some())
+    {
+        value["lost"] = json!({
+            "bytes": lost.bytes,
+            "events": lost.events,
+            "estimated": lost.estimated,
+        });
+    }
+    value
 }

@@ -20,7 +20,7 @@ pub use bytes::small::{SMALL, open_regular, read_small};
 pub use contract::error::{ErrorKind, LoadError};
 pub use contract::options::{MOST_THREADS, OpenOptions};
 pub use contract::progress::{Phase, Progress};
-pub use contract::report::{FileReport, ImportReport, Notice, NoticeKind, Place};
+pub use contract::report::{Fact, FileReport, ImportReport, Loss, Lost, Notice, NoticeKind, Place};
 pub use importers::TRACERS;
 pub use opening::args::{ArgsReader, FoundArgs, SharedArgs};
 pub use opening::open::Loaded;

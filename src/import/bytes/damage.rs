@@ -5,7 +5,7 @@
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::import::contract::report::{ImportReport, NoticeKind, Place};
+use crate::import::contract::report::{Fact, ImportReport, Loss, Lost, NoticeKind, Place};
 use crate::model::SourceId;
 use crate::time::format_count;
 
@@ -107,7 +107,10 @@ impl Gaps {
     pub fn report(&self, source: Option<SourceId>, report: &mut ImportReport) {
         let (torn, wrong) = (&self.torn, &self.wrong);
         report.note_many(
-            NoticeKind::Damaged,
+            NoticeKind::Damaged.losing(Loss::Cut(Lost {
+                bytes: Some(self.bytes),
+                ..Lost::default()
+            })),
             "damaged_parts",
             source,
             torn.count,
@@ -207,26 +210,26 @@ impl Damage {
 
     /// The notice about a file of which `shown` (`122 events`) could be read: kind, machine name, text. `cut` is the
     /// machine name where the file may hold more.
-    pub fn notice(&self, cut: &'static str, shown: &str) -> (NoticeKind, &'static str, String) {
+    pub fn notice(&self, cut: &'static str, shown: &str) -> (Fact, &'static str, String) {
         let (cause, at) = (self.cause(), self.at());
         match self.fault {
             Fault::Checksum => (
-                NoticeKind::Damaged,
+                NoticeKind::Damaged.into(),
                 "bad_checksum",
                 format!("{cause}: some of it may be wrong. Showing the {shown} before {at}."),
             ),
             Fault::Trailing => (
-                NoticeKind::Skipped,
+                NoticeKind::Skipped.into(),
                 "trailing_data",
                 format!("{cause}: it was not read. Showing the {shown} before it."),
             ),
             Fault::Corrupt => (
-                NoticeKind::Damaged,
+                NoticeKind::Damaged.losing(Loss::Cut(Lost::default())),
                 cut,
                 format!("{cause}. Showing the {shown} before that."),
             ),
             Fault::Early | Fault::Unreadable => (
-                NoticeKind::Damaged,
+                NoticeKind::Damaged.losing(Loss::Cut(Lost::default())),
                 cut,
                 format!("{cause}. Showing the {shown} before {at}."),
             ),

@@ -97,7 +97,12 @@ pub(super) fn finish(
     notices::ends(&root, &merged, open, facts, ctx.report);
     far::tell(&merged, ctx);
     notices::whole(&merged, is_torch(&root, &merged), operations, &linked, ctx);
-    merged.tally.report(ctx.report, Some(source));
+    if let (Form::Headless, Some(first)) = (root.form, root.first_event) {
+        // The missing head has a notice of its own.
+        merged.tally.lost(first);
+    }
+    let (bytes, events) = (facts.inflated_bytes, merged.events);
+    merged.tally.report(ctx.report, Some(source), bytes, events);
     let report = file_report(&root, &merged, operations, facts, source);
     ctx.report.files.push(report);
     Ok(())

@@ -7,7 +7,7 @@ use super::read::root::{Form, Root};
 use super::tally::Odd;
 use crate::import::bytes::damage::byte_of_text;
 use crate::import::contract::importer::Context;
-use crate::import::contract::report::{ImportReport, NoticeKind, Place};
+use crate::import::contract::report::{ImportReport, Loss, Lost, NoticeKind, Place};
 use crate::time::format_count;
 
 /// What is said about a file that ends early, or goes on behind its end.
@@ -29,7 +29,16 @@ pub(super) fn ends(
         };
         let text = format!("The file begins in the middle of a trace: {what}.");
         let place = [Place::Byte(first)];
-        report.note_whole(NoticeKind::Damaged, "no_head", id, 1, &place, text);
+        let read = facts.inflated_bytes.saturating_sub(first);
+        let lost = Loss::Part(Lost::stretch(first, read, merged.events));
+        report.note_whole(
+            NoticeKind::Damaged.losing(lost),
+            "no_head",
+            id,
+            1,
+            &place,
+            text,
+        );
     }
     let events = |n: u64| {
         let noun = if n == 1 { "event" } else { "events" };
@@ -40,14 +49,15 @@ pub(super) fn ends(
     facts.gaps.with(|gaps| gaps.report(id, report));
     let damage = facts.damage.as_ref();
     if let Some(damage) = damage {
-        let (kind, code, text) = damage.notice("damaged_stream", &shown);
-        report.note_whole(kind, code, id, 1, &[damage.place()], text);
+        let (fact, code, text) = damage.notice("damaged_stream", &shown);
+        report.note_whole(fact, code, id, 1, &[damage.place()], text);
     }
     if open && damage.is_none_or(|d| !d.is_cut()) {
         let place = Place::Byte(facts.inflated_bytes);
         let at = byte_of_text(facts.inflated_bytes, facts.compressed);
         let text = format!("The file ends early. Showing the {shown} before {at}.");
-        report.note_whole(NoticeKind::Damaged, "not_closed", id, 1, &[place], text);
+        let fact = NoticeKind::Damaged.losing(Loss::Cut(Lost::default()));
+        report.note_whole(fact, "not_closed", id, 1, &[place], text);
     }
     if let Some(unread) = root.unread {
         let place = Place::Byte(unread.from);
@@ -59,11 +69,25 @@ pub(super) fn ends(
             "The event list is closed before the file ends: {} bytes{what} from {place} on were not read.",
             format_count(unread.bytes)
         );
-        let code = match unread.events {
-            0 => "text_after_end",
-            _ => "events_after_end",
+        let (code, loss) = match unread.events {
+            0 => ("text_after_end", Loss::Nothing),
+            events => {
+                let lost = Lost {
+                    bytes: Some(unread.bytes),
+                    events: Some(events),
+                    estimated: true,
+                };
+                ("events_after_end", Loss::Part(lost))
+            }
         };
-        report.note_whole(NoticeKind::Skipped, code, id, 1, &[place], text);
+        report.note_whole(
+            NoticeKind::Skipped.losing(loss),
+            code,
+            id,
+            1,
+            &[place],
+            text,
+        );
     }
 }
 
@@ -111,7 +135,7 @@ pub(super) fn whole(
             .to_owned()
     });
     let (count, places) = &linked.open;
-    report.note_many(NoticeKind::NotRecorded, "launch_unknown", id, *count, places, || {
+    report.note_many(NoticeKind::NotRecorded.losing(Loss::Unplaced), "launch_unknown", id, *count, places, || {
         "Calls of several processes have the correlation id of these GPU operations, and nothing says which of them \
          launched them; they stay without a link."
             .to_owned()

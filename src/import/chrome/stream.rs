@@ -206,7 +206,9 @@ impl<'a, 'b> Stream<'a, 'b> {
                 && matches!(self.list, Some(State::Element | State::Lost));
             if lined_up {
                 if self.list == Some(State::Lost) {
-                    chunk.found = Some(block.offset + start as u64);
+                    let offset = block.offset + start as u64;
+                    chunk.found = Some(offset);
+                    chunk.tally.found(offset);
                 }
                 self.take(&mut chunk, w, block.offset);
                 self.stopped(w, block.offset, stop);

@@ -1,6 +1,6 @@
 //! Counts of what was odd in a file, by reason, each with its first three places.
 
-use crate::import::contract::report::{ImportReport, NoticeKind, Place};
+use crate::import::contract::report::{Fact, ImportReport, Loss, Lost, NoticeKind, Place};
 use crate::model::SourceId;
 use crate::time::format_count;
 
@@ -92,6 +92,11 @@ const REASONS: usize = Odd::BindId as usize + 1;
 pub(super) struct Tally {
     counts: [u64; REASONS],
     places: [[u64; 3]; REASONS],
+    /// Stretches in which no event could be read: the sum of their ends less that of their beginnings. Chunks know one
+    /// without the other; the sum of all of them is right, so it wraps.
+    skipped: u64,
+    /// Beginnings of stretches less ends.
+    open: i64,
 }
 
 impl Default for Tally {
@@ -99,6 +104,8 @@ impl Default for Tally {
         Self {
             counts: [0; REASONS],
             places: [[0; 3]; REASONS],
+            skipped: 0,
+            open: 0,
         }
     }
 }
@@ -114,6 +121,24 @@ impl Tally {
             *slot = offset;
         }
         self.counts[i] += 1;
+    }
+
+    /// From here on no event can be read.
+    pub fn lost(&mut self, offset: u64) {
+        self.skipped = self.skipped.wrapping_sub(offset);
+        self.open += 1;
+    }
+
+    /// From here on they can again.
+    pub fn found(&mut self, offset: u64) {
+        self.skipped = self.skipped.wrapping_add(offset);
+        self.open -= 1;
+    }
+
+    /// Bytes of all stretches in which no event could be read, of a text of so many.
+    fn skipped(&self, bytes: u64) -> u64 {
+        let to_the_end = if self.open > 0 { bytes } else { 0 };
+        self.skipped.wrapping_add(to_the_end).min(bytes)
     }
 
     /// How many of a reason.
@@ -141,6 +166,10 @@ impl Tally {
             self.counts[i] += other.counts[i];
             other.counts[i] = 0;
         }
+        self.skipped = self
+            .skipped
+            .wrapping_add(std::mem::take(&mut other.skipped));
+        self.open += std::mem::take(&mut other.open);
     }
 
     /// Takes back what was counted last, which will be counted again.
@@ -155,8 +184,16 @@ impl Tally {
         self.counts.iter().all(|&n| n == 0)
     }
 
-    /// Writes the notices.
-    pub fn report(&self, report: &mut ImportReport, source: Option<SourceId>) {
+    /// Writes the notices. `events` were read of a text of `bytes`.
+    pub fn report(
+        &self,
+        report: &mut ImportReport,
+        source: Option<SourceId>,
+        bytes: u64,
+        events: u64,
+    ) {
+        let skipped = self.skipped(bytes);
+        let read = bytes.saturating_sub(skipped + self.count(Odd::Padding));
         for (i, (odd, kind, code, text)) in REASON_TEXTS.iter().enumerate() {
             debug_assert_eq!(i, *odd as usize, "the table is in the order of the enum");
             let count = self.counts[i];
@@ -165,18 +202,51 @@ impl Tally {
                 .take(usize::try_from(count).unwrap_or(3))
                 .map(|&b| Place::Byte(b))
                 .collect();
-            match skipped(text, count, &places) {
-                Some(whole) => report.note_whole(*kind, code, source, count, &places, whole),
-                None => {
-                    report.note_many(*kind, code, source, count, &places, || (*text).to_owned())
+            let fact = match odd {
+                // Room for an event: no writer leaves it empty, but a disk that lost a page does.
+                Odd::Padding if Lost::stretch(count, read, events).events > Some(0) => {
+                    let lost = Lost::stretch(count, read, events);
+                    let text = format!(
+                        "Zeros or other control characters stand where events belong (from {}): {lost} are lost.",
+                        places.first().map_or_else(String::new, ToString::to_string)
+                    );
+                    let fact = Damaged.losing(Loss::Cut(lost));
+                    report.note_whole(
+                        fact,
+                        "hole",
+                        source,
+                        count,
+                        &places[..places.len().min(1)],
+                        text,
+                    );
+                    continue;
                 }
+                Odd::Broken => {
+                    let mut lost = Lost::stretch(skipped, read, events);
+                    // Each of them was to be an event, at least.
+                    lost.events = lost.events.map(|n| n.max(count));
+                    kind.losing(Loss::Part(lost))
+                }
+                Odd::Value => kind.losing(Loss::Nothing),
+                _ if *kind == Skipped => kind.losing(Loss::Part(Lost::events(count))),
+                _ => Fact::from(*kind),
+            };
+            match sentence(text, count, &places) {
+                Some(mut whole) => {
+                    if let (Odd::Broken, Some(lost)) = (odd, fact.loss.lost()) {
+                        whole.pop();
+                        whole += &format!(": {lost}.");
+                    }
+                    report.note_whole(fact, code, source, count, &places, whole);
+                }
+                None => report.note_many(fact, code, source, count, &places, || (*text).to_owned()),
             }
         }
     }
 }
 
 /// `312 events had no duration and were skipped (first: byte 4,120).` of `event|events|had no duration`.
-fn skipped(parts: &str, count: u64, places: &[Place]) -> Option<String> {
+fn sentence(parts: &str, count: u64, places: &[Place]) -> Option<String> {
     let mut parts = parts.split('|');
     let (one, many, what) = (parts.next()?, parts.next()?, parts.next()?);
     let (noun, were) = if count == 1 {
@@ -437,7 +507,7 @@ mod tests {
         a.take(&mut b);
         assert_eq!((a.count(Odd::Ts), b.count(Odd::Ts)), (5, 0));
         let mut report = ImportReport::default();
-        a.report(&mut report, None);
+        a.report(&mut report, None, 100, 10);
         assert_eq!(report.notices.len(), 1);
         assert_eq!(
             report.notices[0].places,

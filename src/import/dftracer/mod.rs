@@ -16,7 +16,7 @@ use crate::import::bytes::stages::Spares;
 use crate::import::contract::error::{ErrorKind, LoadError};
 use crate::import::contract::file::TraceFile;
 use crate::import::contract::importer::{Claim, Context, Importer};
-use crate::import::contract::report::{NoticeKind, Place};
+use crate::import::contract::report::{Loss, NoticeKind, Place};
 use crate::import::recognise::sniff::Content;
 use crate::model::{SourceId, Trace, TracerFacts};
 use merge::run;
@@ -112,8 +112,12 @@ fn import(candidates: &[&TraceFile], ctx: &mut Context<'_>) -> Result<(), LoadEr
         let error = nothing_readable(&info);
         if !alone {
             let text = format!("{} {}", error.cause, error.remedy);
-            ctx.report
-                .note_path(NoticeKind::Damaged, "nothing_readable", &error.path, text);
+            ctx.report.note_path(
+                NoticeKind::Damaged.losing(Loss::File),
+                "nothing_readable",
+                &error.path,
+                text,
+            );
         }
         refused.get_or_insert(error);
     }

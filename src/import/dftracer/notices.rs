@@ -3,7 +3,9 @@
 use crate::import::bytes::damage::byte_of_text;
 use crate::import::contract::importer::Context;
 use crate::import::contract::names::file_name;
-use crate::import::contract::report::{FileReport, ImportReport, NoticeKind, Place};
+use crate::import::contract::report::{
+    Fact, FileReport, ImportReport, Loss, Lost, NoticeKind, Place,
+};
 use crate::import::dftracer::merge::hashes::{Hashes, Resolved};
 use crate::import::dftracer::merge::run::{FileInfo, known_pids};
 use crate::import::dftracer::read::chunk::{Chunk, Tally};
@@ -53,19 +55,19 @@ struct Notes<'a> {
 impl Notes<'_> {
     fn add(
         &mut self,
-        kind: NoticeKind,
+        fact: impl Into<Fact>,
         code: &'static str,
         count: u64,
         text: impl FnOnce() -> String,
     ) {
         self.report
-            .note_many(kind, code, Some(self.source), count, &[], text);
+            .note_many(fact, code, Some(self.source), count, &[], text);
     }
 
-    fn tally(&mut self, kind: NoticeKind, code: &'static str, tally: &Tally, text: &str) {
+    fn tally(&mut self, fact: impl Into<Fact>, code: &'static str, tally: &Tally, text: &str) {
         let places: Vec<Place> = tally.lines.iter().map(|l| Place::Line(l + 1)).collect();
         self.report
-            .note_many(kind, code, Some(self.source), tally.count, &places, || {
+            .note_many(fact, code, Some(self.source), tally.count, &places, || {
                 text.to_owned()
             });
     }
@@ -185,12 +187,13 @@ fn damage(file: &FileInfo, notes: &mut Notes<'_>) {
         .with(|gaps| gaps.report(source, notes.report));
     let damage = file.data.damage.as_ref();
     if let Some(damage) = damage {
-        let (kind, code, text) = damage.notice("truncated", &records);
-        notes.add(kind, code, 1, || text);
+        let (fact, code, text) = damage.notice("truncated", &records);
+        notes.add(fact, code, 1, || text);
     }
     if file.data.cut_line && damage.is_none_or(|d| !d.is_cut()) {
         let at = byte_of_text(file.data.inflated_bytes, file.data.compressed);
-        notes.add(NoticeKind::Damaged, "truncated", 1, || {
+        let fact = NoticeKind::Damaged.losing(Loss::Cut(Lost::default()));
+        notes.add(fact, "truncated", 1, || {
             format!("The file ends early, inside a line. Showing the {records} before {at}.")
         });
     }
@@ -273,7 +276,7 @@ fn lines(file: &FileInfo, notes: &mut Notes<'_>) {
         "Names are not valid UTF-8: the bytes were replaced.",
     );
     notes.tally(
-        NoticeKind::Skipped,
+        NoticeKind::Skipped.losing(Loss::Nothing),
         "bad_counter_value",
         &tally(file, |c| &c.bad_value),
         "Counter values are no numbers and were skipped.",

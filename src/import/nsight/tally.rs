@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::import::contract::report::{ImportReport, NoticeKind, Place};
+use crate::import::contract::report::{Fact, ImportReport, Loss, NoticeKind, Place};
 use crate::model::SourceId;
 use crate::time::format_count;
 
@@ -83,9 +83,12 @@ pub(super) enum Reason {
 }
 
 impl Reason {
-    fn kind(self) -> NoticeKind {
+    fn fact(self) -> Fact {
         use NoticeKind::{Damaged, Guessed, Info, NotRecorded, Repaired, Skipped};
-        match self {
+        let kind = match self {
+            Self::UnknownProcess | Self::UnknownThread | Self::UnknownDevice => {
+                return NotRecorded.losing(Loss::Unplaced);
+            }
             Self::Damaged => Damaged,
             Self::TableUnreadable
             | Self::ColumnMissing
@@ -99,9 +102,6 @@ impl Reason {
             | Self::OpenRange => Repaired,
             Self::NoProcess | Self::NoThread | Self::NoDevice => Guessed,
             Self::NoTime
-            | Self::UnknownProcess
-            | Self::UnknownThread
-            | Self::UnknownDevice
             | Self::NoStream
             | Self::NoContext
             | Self::NoCorrelation
@@ -120,7 +120,8 @@ impl Reason {
             | Self::SyncDevice
             | Self::UnknownCopyKind
             | Self::OtherNvtx => Info,
-        }
+        };
+        kind.into()
     }
 
     fn code(self) -> &'static str {
@@ -309,7 +310,7 @@ impl Tally {
             // Row numbers mean nothing without their table: those of the first table only.
             let places = tables.first().map_or(&[][..], |(_, c)| &c.places);
             report.note_many(
-                reason.kind(),
+                reason.fact(),
                 reason.code(),
                 Some(source),
                 total,

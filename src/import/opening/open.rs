@@ -15,7 +15,7 @@ use crate::import::contract::importer::Context;
 use crate::import::contract::names::{NAMED, file_name, some_names};
 use crate::import::contract::options::OpenOptions;
 use crate::import::contract::progress::{Phase, Progress};
-use crate::import::contract::report::{ImportReport, NoticeKind};
+use crate::import::contract::report::{ImportReport, Loss, NoticeKind};
 use crate::import::importers;
 use crate::import::recognise::candidate::Candidate;
 use crate::import::recognise::find::{self, Looked};
@@ -61,7 +61,7 @@ pub(crate) fn open(
     } = attempt;
     for (path, error) in failed {
         report.note_path(
-            NoticeKind::Skipped,
+            NoticeKind::Skipped.losing(Loss::File),
             "file_refused",
             &path,
             format!("{} {}", error.cause, error.remedy),
@@ -80,11 +80,10 @@ pub(crate) fn open(
     Ok(Loaded { trace, report })
 }
 
-/// Tells the model which files end early: what is not in them may have been recorded.
+/// Tells the model which files have ends or holes: what is not in them may have been recorded.
 fn mark_cut(builder: &mut TraceBuilder, report: &ImportReport) {
-    const CUT: [&str; 4] = ["damaged_parts", "damaged_stream", "not_closed", "truncated"];
     let cut = report.notices.iter();
-    let cut = cut.filter(|n| n.kind == NoticeKind::Damaged && CUT.contains(&n.code));
+    let cut = cut.filter(|n| matches!(n.loss, Loss::Cut(_)));
     for source in cut.filter_map(|n| n.source) {
         builder.set_cut(source);
     }

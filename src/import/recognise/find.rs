@@ -22,7 +22,7 @@ use crate::import::contract::importer::{Claim, Importer};
 use crate::import::contract::names::{NAMED, file_name, some_names};
 use crate::import::contract::options::OpenOptions;
 use crate::import::contract::progress::Progress;
-use crate::import::contract::report::{ImportReport, NoticeKind};
+use crate::import::contract::report::{Fact, ImportReport, Loss, NoticeKind};
 use crate::import::importers;
 
 /// Files of a folder that are looked at before the next ones.
@@ -37,7 +37,7 @@ pub(crate) struct Looked {
     pub refusals: Vec<LoadError>,
     /// Files looked at.
     pub files_seen: u64,
-    notes: Vec<(NoticeKind, &'static str, PathBuf, String)>,
+    notes: Vec<(Fact, &'static str, PathBuf, String)>,
     /// Files beside the traces that are none.
     others: u64,
     /// The first of those.
@@ -56,8 +56,8 @@ impl Looked {
 
     /// Tells what was left out.
     pub fn report(&self, report: &mut ImportReport) {
-        for (kind, code, path, text) in &self.notes {
-            report.note_path(*kind, code, path, text.clone());
+        for (fact, code, path, text) in &self.notes {
+            report.note_path(*fact, code, path, text.clone());
         }
         report.note_many(
             NoticeKind::Info,
@@ -116,15 +116,15 @@ impl Looked {
         }
     }
 
-    fn note(&mut self, kind: NoticeKind, code: &'static str, path: &Path, text: String) {
-        self.notes.push((kind, code, path.to_owned(), text));
+    fn note(&mut self, fact: impl Into<Fact>, code: &'static str, path: &Path, text: String) {
+        self.notes.push((fact.into(), code, path.to_owned(), text));
     }
 
     /// A file that is refused although it was named, among several.
     fn refuse(&mut self, error: LoadError) {
         let text = format!("{} {}", error.cause, error.remedy);
         self.note(
-            NoticeKind::Skipped,
+            NoticeKind::Skipped.losing(Loss::File),
             "file_refused",
             &error.path.clone(),
             text,
@@ -158,7 +158,12 @@ pub(crate) fn look(
             // Alone, it is refused with more words.
             if (looked.candidates.len(), looked.refusals.len()) == before && paths.len() > 1 {
                 let text = "No trace was found in this folder.".to_owned();
-                looked.note(NoticeKind::Skipped, "file_refused", path, text);
+                looked.note(
+                    NoticeKind::Skipped.losing(Loss::File),
+                    "file_refused",
+                    path,
+                    text,
+                );
             }
         } else if meta.is_file() {
             looked.files_seen += 1;
@@ -411,7 +416,12 @@ fn look_at_unclaimed(
             if trap.is_recording() {
                 let error = refusal(&trap, path);
                 let text = format!("{} {}", error.cause, error.remedy);
-                looked.note(NoticeKind::Skipped, "file_refused", path, text);
+                looked.note(
+                    NoticeKind::Skipped.losing(Loss::File),
+                    "file_refused",
+                    path,
+                    text,
+                );
             } else {
                 looked.other(path);
             }
@@ -430,7 +440,12 @@ fn note_damaged(looked: &mut Looked, path: &Path, damage: Option<&Damage>) {
     };
     let error = refusal(&Trap::Damaged(damage.nothing("event")), path);
     let text = format!("{} {}", error.cause, error.remedy);
-    looked.note(NoticeKind::Skipped, "file_refused", path, text);
+    looked.note(
+        NoticeKind::Skipped.losing(Loss::File),
+        "file_refused",
+        path,
+        text,
+    );
     looked.refusals.push(error);
 }
 

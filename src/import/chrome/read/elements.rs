@@ -84,9 +84,13 @@ pub(crate) fn read(
                 Found::Event(at) => {
                     let offset = parser.at + at as u64;
                     parser.chunk.found.get_or_insert(offset);
+                    parser.chunk.tally.found(offset);
                     (pos, state) = (at, State::Element);
                 }
-                Found::End(behind) => return ended((behind, state, nested)),
+                Found::End(behind) => {
+                    parser.chunk.tally.found(parser.at + behind as u64);
+                    return ended((behind, state, nested));
+                }
                 Found::Nothing(consumed) => return stop((consumed, state, nested)),
             }
         }
@@ -155,9 +159,11 @@ fn no_event(
             return Err(stop((pos, State::Element, nested)));
         }
         parser.chunk.tally.add(Odd::TooLarge, offset);
+        parser.chunk.tally.lost(offset);
         return Err(stop((len, State::Lost, nested)));
     }
     parser.chunk.tally.add(Odd::Broken, offset);
+    parser.chunk.tally.lost(offset);
     parser.chunk.cut_off |= fail == Fail::More;
     Ok((pos + 1, State::Lost, nested))
 }
@@ -237,10 +243,12 @@ fn element(
                 return Err(stop((pos, state, nested)));
             }
             parser.chunk.tally.add(Odd::TooLarge, offset);
+            parser.chunk.tally.lost(offset);
             Err(stop((w.len(), State::Lost, nested)))
         }
         Err(_) => {
             parser.chunk.tally.add(Odd::Broken, offset);
+            parser.chunk.tally.lost(offset);
             Ok((pos + 1, State::Lost, nested))
         }
     }

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use super::Export;
 use crate::import::contract::error::LoadError;
 use crate::import::contract::importer::UNIX_FROM;
-use crate::import::contract::report::NoticeKind;
+use crate::import::contract::report::{Loss, Lost, NoticeKind};
 use crate::import::nsight::read::scan::Reader;
 use crate::import::nsight::read::small::{Small, Trouble, each_row, integer, is_junk, text};
 use crate::import::nsight::tally::Reason;
@@ -321,12 +321,17 @@ impl Export<'_> {
         })?;
         for (kind, code, intro, list) in [
             (
-                NoticeKind::NotRecorded,
+                NoticeKind::NotRecorded.losing(Loss::Part(Lost::default())),
                 "lost_events",
                 "The recorder lost data",
                 lost,
             ),
-            (NoticeKind::Info, "diagnostics", "The recorder says", texts),
+            (
+                NoticeKind::Info.into(),
+                "diagnostics",
+                "The recorder says",
+                texts,
+            ),
         ] {
             let total = list.values().sum();
             let mut shown: Vec<&str> = list

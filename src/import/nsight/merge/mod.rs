@@ -22,7 +22,7 @@ use super::read::small::integer;
 use super::read::strings::{self, Strings};
 use super::tally::{Reason, Tally};
 use crate::import::contract::error::{ErrorKind, LoadError};
-use crate::import::contract::report::{FileReport, ImportReport, NoticeKind};
+use crate::import::contract::report::{Fact, FileReport, ImportReport};
 use crate::model::{
     ArgsOrigin, ArgsRef, CatId, Clock, LaneId, NameId, RawSpan, Source, SourceId, SpanRow,
     TIME_LIMIT, TraceBuilder,
@@ -384,9 +384,9 @@ impl<'a> Export<'a> {
         })
     }
 
-    fn note(&mut self, kind: NoticeKind, code: &'static str, count: u64, text: String) {
+    fn note(&mut self, fact: impl Into<Fact>, code: &'static str, count: u64, text: String) {
         self.report
-            .note_many(kind, code, Some(self.source), count, &[], || text);
+            .note_many(fact, code, Some(self.source), count, &[], || text);
     }
 
     /// The file's report and the notices.

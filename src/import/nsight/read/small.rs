@@ -10,7 +10,7 @@ use rusqlite::types::ValueRef;
 use super::open::{forget_pages, is_damage, message, quoted};
 use super::scan::{FIRST_SKIP, LONG_TEXTS, Reader};
 use crate::import::contract::error::LoadError;
-use crate::import::contract::report::{ImportReport, NoticeKind};
+use crate::import::contract::report::{Fact, ImportReport, Loss, NoticeKind};
 use crate::model::SourceId;
 
 /// A small table, the columns that are wanted of it by name, and what is not known without it.
@@ -92,32 +92,33 @@ impl Unread {
     /// A notice per trouble that names the tables and what is not known.
     pub fn report(&self, report: &mut ImportReport, source: SourceId) {
         let list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for (trouble, kind, code, intro) in [
+        let facts: [(Trouble, Fact, &'static str, &str); 4] = [
             (
                 Trouble::Damaged,
-                NoticeKind::Damaged,
+                NoticeKind::Damaged.into(),
                 "damaged_table",
                 "The file is damaged: tables that describe the recording could not be read whole",
             ),
             (
                 Trouble::Unreadable,
-                NoticeKind::Skipped,
+                NoticeKind::Skipped.into(),
                 "facts_unreadable",
                 "Tables that describe the recording could not be read",
             ),
             (
                 Trouble::BadValue,
-                NoticeKind::Skipped,
+                NoticeKind::Skipped.into(),
                 "bad_facts",
                 "Values in tables that describe the recording cannot be what they should be",
             ),
             (
                 Trouble::NotCounted,
-                NoticeKind::Damaged,
+                NoticeKind::Damaged.losing(Loss::Nothing),
                 "damaged_not_drawn",
                 "The file is damaged: tables that are not drawn, and of which no figure is made, could not be counted whole",
             ),
-        ] {
+        ];
+        for (trouble, fact, code, intro) in facts {
             let lacks: Vec<&Lack> = list.iter().filter(|l| l.trouble == trouble).collect();
             let said: Vec<String> = lacks.iter().map(|l| l.text()).collect();
             // Never put together with what is said of the tables of events: both texts are needed.
@@ -126,7 +127,7 @@ impl Unread {
                 said.join(". ")
             );
             let count = lacks.len() as u64;
-            report.note_whole(kind, code, Some(source), count, &[], text);
+            report.note_whole(fact, code, Some(source), count, &[], text);
         }
     }
 }
