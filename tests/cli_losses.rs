@@ -273,3 +273,85 @@ fn a_picture_says_which_instants_it_cannot_show() {
     let (_, _, err) = png(&["--range", "0ms..20ms"]);
     assert!(!err.contains(said), "who asks for a part knows: {err}");
 }
+
+/// A disk that lost pages leaves zeros where events were.
+#[test]
+fn a_hole_is_a_loss_with_its_size() {
+    let dir = scratch("losses-hole");
+    let text = torch(10, false);
+    let lines: Vec<&str> = text.split_inclusive("},").collect();
+    let (first, rest) = lines.split_at(lines.len() / 2);
+    let hole: usize = rest[..8].iter().map(|l| l.len()).sum();
+    let whole = [&first.concat(), &rest.concat()[..]].concat();
+    let torn = [first.concat(), "\0".repeat(hole), rest[8..].concat()].concat();
+    let check = |text: &str, name: &str| {
+        let path = dir.join(name);
+        std::fs::write(&path, text).unwrap();
+        let path = path.to_str().unwrap().to_owned();
+        let (code, _, err) = result(&["check", &path, "--max-exposed-wait", "99%"]);
+        let (_, info, _) = result(&["info", "--json", &path]);
+        (code, err, serde_json::from_str::<Value>(&info).unwrap())
+    };
+    assert_eq!(check(&whole, "whole.json").0, 0);
+    let (code, err, info) = check(&torn, "torn.json");
+    assert_eq!(code, 4, "{err}");
+    assert_has(
+        &err,
+        &["Zeros or other control characters", "events are lost"],
+    );
+    let notices = info["notices"].as_array().unwrap();
+    let notice = notices.iter().find(|n| n["code"] == "hole").unwrap();
+    assert_eq!(notice["lost"]["bytes"], hole);
+    assert_eq!(notice["lost"]["estimated"], true);
+    let events = notice["lost"]["events"].as_u64().unwrap();
+    assert!((6..=10).contains(&events), "8 were lost, not {events}");
+    // A stray byte has room for nothing.
+    let stray = text.replacen("},", "},\0", 1);
+    let (code, _, info) = check(&stray, "stray.json");
+    assert_eq!(code, 0);
+    assert_eq!(info["notices"].to_string().matches("padding").count(), 1);
+}
+
+/// The same bytes and events wherever the file is cut into blocks.
+#[test]
+fn skipped_stretches_say_their_size() {
+    let dir = scratch("losses-stretch");
+    let text = torch(10, false);
+    let junk = "{\"ph\": oops ".repeat(30);
+    let broken = text.replacen("},", &format!("}},{junk}}},"), 1);
+    let path = dir.join("broken.json");
+    std::fs::write(&path, broken).unwrap();
+    let path = path.to_str().unwrap();
+    let (_, info, _) = result(&["info", "--json", path]);
+    let info: Value = serde_json::from_str(&info).unwrap();
+    let notices = info["notices"].as_array().unwrap();
+    let notice = notices
+        .iter()
+        .find(|n| n["code"] == "broken_event")
+        .unwrap();
+    let bytes = notice["lost"]["bytes"].as_u64().unwrap();
+    let junk = junk.len() as u64;
+    assert!((junk..junk + 4).contains(&bytes), "{bytes} of {junk}");
+    assert_has(notice["text"].as_str().unwrap(), &["bytes with about"]);
+}
+
+#[test]
+fn the_public_holes_are_losses() {
+    let Some(dir) = common::shared("cases/damage") else {
+        return;
+    };
+    for (name, bytes) in [
+        ("torch_zero_hole.json", 466_054),
+        ("zero_hole_whole_events.json", 29_960),
+    ] {
+        let path = dir.join(name);
+        let path = path.to_str().unwrap();
+        let (_, info, _) = result(&["info", "--json", path]);
+        let info: Value = serde_json::from_str(&info).unwrap();
+        let notices = info["notices"].as_array().unwrap();
+        let notice = notices.iter().find(|n| n["code"] == "hole").unwrap();
+        assert_eq!(notice["lost"]["bytes"], bytes, "{name}");
+        let (code, ..) = result(&["check", path, "--max-exposed-wait", "99%"]);
+        assert_eq!(code, 4, "{name}");
+    }
+}

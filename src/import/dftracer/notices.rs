@@ -32,7 +32,7 @@ pub(super) fn file(
         format: format_of(file),
         bytes: file.data.disk_bytes,
         inflated_bytes: file.data.inflated_bytes,
-        events: kinds(file).iter().map(|k| k.1).sum(),
+        events: records(file),
         by_kind: by_kind(file),
         facts: facts(file, role, hashes, resolved),
     };
@@ -177,7 +177,7 @@ fn facts(
 }
 
 fn damage(file: &FileInfo, notes: &mut Notes<'_>) {
-    let records = match kinds(file).iter().map(|k| k.1).sum() {
+    let records = match records(file) {
         1 => "1 record".to_owned(),
         n => format!("{} records", format_count(n)),
     };
@@ -209,6 +209,33 @@ fn damage(file: &FileInfo, notes: &mut Notes<'_>) {
     );
 }
 
+/// Records of all kinds.
+fn records(file: &FileInfo) -> u64 {
+    kinds(file).iter().map(|k| k.1).sum()
+}
+
+/// Bytes of the text that records were read of.
+fn read_bytes(file: &FileInfo) -> u64 {
+    let skipped = file.sum(|c| c.unreadable.bytes + c.torn.bytes + c.zeros.count);
+    file.data.inflated_bytes.saturating_sub(skipped)
+}
+
+/// Zero bytes behind the last record: room that the writer had made, or an early end.
+fn zeros_behind(file: &FileInfo) -> u64 {
+    let has_records = |c: &Chunk| {
+        let k = &c.kinds;
+        k.complete + k.counter + k.aggregated + k.metadata + k.other > 0
+    };
+    let mut zeros = 0;
+    for chunk in file.data.chunks.iter().rev() {
+        zeros += chunk.zeros_behind;
+        if has_records(chunk) {
+            break;
+        }
+    }
+    zeros
+}
+
 /// Adds up a tally of all chunks with line numbers of the file.
 fn tally(file: &FileInfo, of: impl Fn(&Chunk) -> &Tally) -> Tally {
     let mut all = Tally::default();
@@ -233,17 +260,24 @@ fn lines(file: &FileInfo, notes: &mut Notes<'_>) {
         &tally(file, |c| &c.joined),
         "A line break inside a text splits a record over two lines: they were joined.",
     );
+    let stretch = |bytes: u64| Lost::stretch(bytes, read_bytes(file), records(file));
+    let unreadable = tally(file, |c| &c.unreadable);
+    let mut lost = stretch(unreadable.bytes);
+    // Each of them was to be a record, at least.
+    lost.events = lost.events.map(|n| n.max(unreadable.count));
     notes.tally(
-        NoticeKind::Skipped,
+        NoticeKind::Skipped.losing(Loss::Part(lost)),
         "unreadable_lines",
-        &tally(file, |c| &c.unreadable),
-        "Lines are no JSON objects and were skipped.",
+        &unreadable,
+        &format!("Lines are no JSON objects and were skipped ({lost})."),
     );
+    let torn = tally(file, |c| &c.torn);
+    let lost = stretch(torn.bytes);
     notes.tally(
-        NoticeKind::Skipped,
+        NoticeKind::Skipped.losing(Loss::Part(lost)),
         "unreadable_parts",
-        &tally(file, |c| &c.torn),
-        "Lines hold something that is no JSON object beside their records: it was skipped.",
+        &torn,
+        &format!("Lines hold something that is no JSON object beside their records: it was skipped ({lost})."),
     );
     notes.tally(
         NoticeKind::Repaired,
@@ -251,12 +285,24 @@ fn lines(file: &FileInfo, notes: &mut Notes<'_>) {
         &tally(file, |c| &c.crowded),
         "Several records stand on one line: they were read one by one.",
     );
-    notes.tally(
-        NoticeKind::Repaired,
-        "padding",
-        &tally(file, |c| &c.zeros),
-        "Zero bytes stand between records; they were passed over.",
-    );
+    let zeros = tally(file, |c| &c.zeros);
+    let hole = stretch(zeros.count - zeros_behind(file));
+    if hole.events > Some(0) {
+        // Room for a record: no writer leaves it empty, but a disk that lost a page does.
+        notes.tally(
+            NoticeKind::Damaged.losing(Loss::Cut(hole)),
+            "hole",
+            &zeros,
+            &format!("Zero bytes stand where records belong: {hole} are lost."),
+        );
+    } else {
+        notes.tally(
+            NoticeKind::Repaired,
+            "padding",
+            &zeros,
+            "Zero bytes stand between records; they were passed over.",
+        );
+    }
     notes.tally(
         NoticeKind::Skipped,
         "no_time",

@@ -13,11 +13,12 @@ use super::scan::{
 };
 use crate::model::{ArgsRef, NameId, Names};
 
-/// A count with its first lines (from 0, inside the chunk).
+/// A count with its first lines (from 0, inside the chunk), and the bytes that were passed over.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub count: u64,
     pub lines: Vec<u64>,
+    pub bytes: u64,
 }
 
 impl Tally {
@@ -32,14 +33,21 @@ impl Tally {
         }
     }
 
-    fn forget(&mut self, line: u64) {
+    fn add_skipped(&mut self, bytes: usize, line: u64) {
+        self.add(line);
+        self.bytes += bytes as u64;
+    }
+
+    fn forget(&mut self, bytes: usize, line: u64) {
         self.count -= 1;
+        self.bytes -= bytes as u64;
         self.lines.retain(|&l| l != line);
     }
 
     /// Adds what a later chunk counted, whose first line is `before`.
     pub fn absorb(&mut self, other: &Self, before: u64) {
         self.count += other.count;
+        self.bytes += other.bytes;
         let room = 3_usize.saturating_sub(self.lines.len());
         self.lines
             .extend(other.lines.iter().take(room).map(|l| l + before));
@@ -110,6 +118,8 @@ pub(crate) struct Chunk {
     pub crowded: Tally,
     /// Zero bytes around records.
     pub zeros: Tally,
+    /// Of them behind the last record.
+    pub zeros_behind: u64,
     pub repaired: Tally,
     pub joined: Tally,
     pub no_time: Tally,
@@ -151,8 +161,8 @@ impl Chunk {
     /// Reads whole lines; `offset` is the place of `bytes` in the inflated file.
     pub fn read(&mut self, bytes: &[u8], offset: u64) {
         let mut at = 0;
-        // Start of the line before, when it was unreadable.
-        let mut broken: Option<usize> = None;
+        // Start and end of the line before, when it was unreadable.
+        let mut broken: Option<(usize, usize)> = None;
         while at < bytes.len() {
             let rest = &bytes[at..];
             let len = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
@@ -187,6 +197,7 @@ impl Chunk {
         for part in [&whole[..start], &whole[start + line.len()..]] {
             let zeros = part.iter().filter(|&&b| b == 0).count() as u64;
             self.zeros.add_many(zeros, self.lines);
+            self.zeros_behind += zeros;
         }
     }
 
@@ -210,17 +221,19 @@ impl Chunk {
 
     /// Reads records that share a line, or what else is on it; false where there is no record.
     fn several(&mut self, line: &[u8], offset: u64) -> bool {
-        let (mut at, mut read, mut lost) = (0, 0, 0);
+        let (mut at, mut read, mut lost, mut skipped) = (0, 0, 0, 0);
         // Nothing was read behind the last defect.
         let mut behind = false;
         while at < line.len() && lost < MOST_LOST {
             let rest = &line[at..];
+            let mut defect = at;
             match scan_first(rest) {
                 // Behind a defect, an object may be a part of another one.
                 Ok((record, len)) if lost == 0 || !record.ph.is_missing() => {
                     self.record(&record, rest, offset + at as u64);
                     (read, behind) = (read + 1, false);
                     at += len + between(&rest[len..]);
+                    defect = at;
                     if at == line.len() || line[at] == b'{' {
                         continue;
                     }
@@ -230,12 +243,14 @@ impl Chunk {
             (lost, behind) = (lost + 1, true);
             let rest = &line[at..];
             at += memchr::memmem::find(rest, b"{\"").unwrap_or(rest.len());
+            skipped += at - defect;
         }
         if read > 1 {
             self.crowded.add(self.lines);
         }
         if read > 0 && lost > 0 {
-            self.torn.add(self.lines);
+            // After too many defects, the rest of the line.
+            self.torn.add_skipped(skipped + line.len() - at, self.lines);
             self.torn_end = behind;
         }
         read > 0
@@ -246,26 +261,27 @@ impl Chunk {
     fn broken(
         &mut self,
         bytes: &[u8],
-        before: Option<usize>,
+        before: Option<(usize, usize)>,
         start: usize,
         end: usize,
         offset: u64,
-    ) -> Option<usize> {
-        if let Some(first) = before {
+    ) -> Option<(usize, usize)> {
+        if let Some((first, first_end)) = before {
             let whole = &bytes[first..end];
             if let Ok(record) = scan(whole) {
                 self.record(&record, whole, offset + first as u64);
-                self.unreadable.forget(self.lines - 1);
+                self.unreadable.forget(first_end - first, self.lines - 1);
                 self.joined.add(self.lines - 1);
                 return None;
             }
         }
         self.tall |= self.unreadable.count == 0 && bytes[start..end].ends_with(b"{");
-        self.unreadable.add(self.lines);
-        Some(start)
+        self.unreadable.add_skipped(end - start, self.lines);
+        Some((start, end))
     }
 
     fn record(&mut self, record: &Record<'_>, line: &[u8], offset: u64) {
+        self.zeros_behind = 0;
         if record.repaired {
             self.repaired.add(self.lines);
         }
