@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use egui::{Event, Key, Modifiers, MouseWheelUnit, PointerButton, Pos2, Vec2, pos2, vec2};
 use egui_kittest::Harness;
-use stallscope::app::{Action, App, Command, Request, Store, Tab};
+use stallscope::app::{Action, App, Command, Request, Store, tabs};
 
 /// Longest that opening may take.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -44,8 +44,8 @@ fn main() {
     bench.measure("pointer over the lanes", Bench::hover);
     bench.measure("zoom in and out at the pointer", Bench::zoom);
     bench.measure("drag-select, figures live", Bench::drag);
-    for tab in Tab::ALL {
-        bench.measure(tab.title(), |b| {
+    for tab in tabs() {
+        bench.measure(tab.title, |b| {
             b.act(Action::ShowTab(tab));
             b.settle();
             b.idle(5);
@@ -137,7 +137,7 @@ impl Bench {
     fn act(&mut self, action: Action) {
         let begun = cpu_time();
         let ctx = self.window.ctx.clone();
-        self.window.state_mut().state.apply(&ctx, action);
+        self.window.state_mut().apply(&ctx, action);
         // An action runs at the end of a frame.
         self.frames.push(cpu_time().saturating_sub(begun));
     }
@@ -147,14 +147,8 @@ impl Bench {
         let begun = Instant::now();
         self.idle(3);
         while begun.elapsed() < PATIENCE {
-            let state = &self.window.state().state;
-            let busy = state.doc.as_ref().is_some_and(|d| {
-                d.jobs.is_busy()
-                    || d.search.is_running()
-                    || d.moving.is_some()
-                    || d.copying.is_some()
-            });
-            if !busy && state.loading.is_none() {
+            let app = self.window.state_mut();
+            if !app.is_busy() && app.state.loading.is_none() {
                 return;
             }
             self.frame();
@@ -243,7 +237,8 @@ impl Bench {
             modifiers: Modifiers::NONE,
         };
         self.window.key_press(Key::Home);
-        self.act(Action::ShowTab(Tab::Selection));
+        let selection = tabs().find(|t| t.title == "Selection");
+        self.act(Action::ShowTab(selection.expect("a tab")));
         self.settle();
         let from = self.at(0.2, 0.5);
         self.window.hover_at(from);

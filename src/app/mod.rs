@@ -14,31 +14,26 @@ mod panels;
 mod shell;
 mod widgets;
 
+pub use apply::App;
 pub use dialogs::{Dialog, ErrorDialog};
 pub use model::action::Action;
-pub use model::command::{Command, GESTURES, Group, KeyAt, Shortcut};
-pub use model::document::{Document, Tab};
+pub use model::command::{Command, GESTURES, Group};
+pub use model::document::Document;
+pub use model::keys::{KeyAt, Shortcut};
 pub use model::load::Request;
 pub use model::settings::{Settings, Store, ThemeChoice};
 pub use model::state::AppState;
-pub use panels::refresh_selection;
+pub use model::tab::Tab;
+pub use panels::{Panels, commands, tabs};
 
 use model::action::Actions;
-use shell::{dump, input, loading, overview, status, toolbar, welcome};
+use shell::{input, loading, overview, status, toolbar, welcome};
 use widgets::look;
 
 /// Size of a new window, points.
 const SIZE: [f32; 2] = [1_400.0, 900.0];
 /// Smallest size at which everything can be reached, points.
 const MIN_SIZE: [f32; 2] = [900.0, 560.0];
-
-/// The window.
-pub struct App {
-    /// Everything it shows.
-    pub state: AppState,
-    dump: dump::Dump,
-    styled: bool,
-}
 
 /// Opens the window with files and folders, and returns when it is closed.
 ///
@@ -60,7 +55,7 @@ pub fn run(paths: Vec<PathBuf>) -> Result<(), String> {
     };
     let make = |cc: &CreationContext<'_>| -> Result<Box<dyn eframe::App>, _> {
         let mut app = App::new(store);
-        app.state.open(
+        app.open(
             &cc.egui_ctx,
             Request {
                 paths,
@@ -73,16 +68,6 @@ pub fn run(paths: Vec<PathBuf>) -> Result<(), String> {
 }
 
 impl App {
-    /// A window that remembers in `store`, with nothing open.
-    #[must_use]
-    pub fn new(store: Store) -> Self {
-        Self {
-            state: AppState::new(store),
-            dump: dump::Dump::from_env(),
-            styled: false,
-        }
-    }
-
     /// One frame.
     pub fn show(&mut self, ui: &mut Ui) {
         let ctx = ui.ctx().clone();
@@ -91,28 +76,29 @@ impl App {
             prepare(&ctx);
         }
         let mut actions = Vec::new();
-        self.state.poll(&ctx, &mut actions);
+        self.poll(&ctx);
         self.state.follow_theme(&ctx);
         let zoom = self.state.settings.ui_percent as f32 / 100.0;
         if (ctx.zoom_factor() - zoom).abs() > 0.001 {
             ctx.set_zoom_factor(zoom);
         }
-        input::keys(&ctx, &mut self.state, &mut actions);
+        input::keys(&ctx, self.dialog.as_ref(), &mut actions);
         input::drops(&ctx, &mut self.state, &mut actions);
         self.window_ui(ui, &mut actions);
-        dialogs::dialog_ui(ui, &mut self.state, &mut actions);
+        dialogs::dialog_ui(ui, &mut self.dialog, &self.state, &mut actions);
         loading::loading_ui(ui, &mut self.state, &mut actions);
         loading::toasts_ui(ui, &self.state);
         loading::drop_hint_ui(ui, &self.state);
         let acted = !actions.is_empty();
         for action in actions {
-            self.state.apply(&ctx, action);
+            self.apply(&ctx, action);
         }
         if acted {
             ctx.request_repaint();
         }
-        self.state.save_soon(&ctx);
-        self.dump.write(&mut self.state);
+        self.save_soon(&ctx);
+        let dialog = self.dialog.as_ref();
+        self.dump.write(&self.state, &mut self.panels, dialog);
     }
 
     fn window_ui(&mut self, ui: &mut Ui, actions: &mut Actions) {
@@ -142,16 +128,27 @@ impl App {
             .frame(bar(0))
             .show(ui, |ui| overview::overview_ui(ui, state, actions));
         if state.settings.details_open {
-            details_ui(ui, state, actions, bar(0));
+            details_ui(ui, state, &mut self.panels, actions, bar(0));
         }
         CentralPanel::default()
             .frame(Frame::new().fill(look.panel))
-            .show(ui, |ui| canvas::canvas_ui(ui, state, actions));
+            .show(ui, |ui| {
+                canvas::canvas_ui(ui, state, &mut self.focus, actions)
+            });
     }
 }
 
 /// The panel below the timeline; its height is remembered.
-fn details_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions, frame: Frame) {
+fn details_ui(
+    ui: &mut Ui,
+    state: &mut AppState,
+    panels: &mut Panels,
+    actions: &mut Actions,
+    frame: Frame,
+) {
+    let Some(doc) = &state.doc else {
+        return;
+    };
     // In a low window the timeline keeps more than half, so that what a row points at can be seen.
     let room = ui.available_height();
     let most = (room - 160.0).min(room * 0.6).max(90.0);
@@ -162,7 +159,7 @@ fn details_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions, frame: F
         .default_size(wanted)
         .size_range(80.0..=most)
         .frame(frame)
-        .show(ui, |ui| panels::details_ui(ui, state, actions));
+        .show(ui, |ui| panels.ui(ui, doc, &state.look, actions));
     let height = panel.response.rect.height();
     if (height - wanted).abs() > 0.5 && (height - state.settings.details_height).abs() > 0.5 {
         state.settings.details_height = height;
@@ -190,7 +187,7 @@ impl eframe::App for App {
     }
 
     fn on_exit(&mut self, _gl: Option<&eframe::glow::Context>) {
-        self.state.save_now();
+        self.save_now();
     }
 
     fn persist_egui_memory(&self) -> bool {

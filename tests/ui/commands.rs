@@ -2,7 +2,7 @@
 
 use egui::{Event, Key, Modifiers, PointerButton};
 use egui_kittest::kittest::Queryable;
-use stallscope::app::{Action, Command, Dialog, Store, Tab};
+use stallscope::app::{Action, Command, Dialog, Store};
 use stallscope::time::TimeRange;
 
 use super::common::scratch;
@@ -13,8 +13,8 @@ fn every_command_is_in_help_and_palette() {
     let mut w = sized(1_400.0, 2_400.0, Store::none());
     w.key_press(Key::F1);
     w.run_steps(3);
-    assert!(matches!(w.state().state.dialog, Some(Dialog::Help)));
-    for command in Command::ALL {
+    assert!(matches!(w.state().dialog, Some(Dialog::Help)));
+    for command in stallscope::app::commands() {
         assert!(
             w.query_all_by_label(command.text()).next().is_some(),
             "{command:?} is not in the help sheet"
@@ -23,12 +23,12 @@ fn every_command_is_in_help_and_palette() {
     w.check_accessibility();
     w.key_press(Key::Escape);
     w.run_steps(2);
-    assert!(w.state().state.dialog.is_none());
+    assert!(w.state().dialog.is_none());
     let both = Modifiers {
         shift: true,
         ..Modifiers::COMMAND
     };
-    for command in Command::ALL {
+    for command in stallscope::app::commands() {
         w.key_press_modifiers(both, Key::P);
         w.run_steps(2);
         w.event(Event::Text(command.text().to_owned()));
@@ -36,7 +36,7 @@ fn every_command_is_in_help_and_palette() {
         w.get_by_role_and_label(egui::accesskit::Role::MenuItem, command.text());
         w.key_press(Key::Escape);
         w.run_steps(2);
-        assert!(w.state().state.dialog.is_none(), "{command:?}");
+        assert!(w.state().dialog.is_none(), "{command:?}");
     }
 }
 
@@ -52,7 +52,7 @@ fn the_palette_runs_what_is_chosen() {
     w.event(Event::Text("select all".to_owned()));
     w.run_steps(2);
     key(&mut w, Key::Enter);
-    assert!(w.state().state.dialog.is_none());
+    assert!(w.state().dialog.is_none());
     assert_eq!(doc(&w).range, Some(TimeRange::new(0, 320 * MS)));
 }
 
@@ -139,7 +139,7 @@ fn a_job_can_be_done_with_keys_alone() {
     ctrl(&mut w, Key::Num1);
     let (_, range) = figures(&mut w);
     assert_eq!(doc(&w).range, Some(range));
-    assert_eq!(doc(&w).tab, Tab::Selection);
+    assert_eq!(open_tab(&w), "Selection");
     w.get_by_label_contains("Exposed wait");
     // The longest exposed wait, and what the waits have in common.
     key(&mut w, Key::L);
@@ -165,7 +165,7 @@ fn a_job_can_be_done_with_keys_alone() {
     // An arrow goes on to the next tab.
     ctrl(&mut w, Key::Num2);
     key(&mut w, Key::ArrowRight);
-    assert_eq!(doc(&w).tab, Tab::Lag);
+    assert_eq!(open_tab(&w), "CPU/GPU lag");
     let file = dir.join("keys.png");
     ctrl(&mut w, Key::E);
     // The focus is on Save; Shift+Tab leads back to the name.
@@ -226,15 +226,15 @@ fn remembered_views_come_back() {
         &mut w,
         Action::SelectRange(Some(TimeRange::new(110 * MS, 120 * MS))),
     );
-    act(&mut w, Action::ShowTab(Tab::Steps));
+    act(&mut w, Action::ShowTab(tab("Steps")));
     let window = doc(&w).viewport.range();
-    w.state_mut().state.save_now();
+    w.state_mut().save_now();
     let mut again = sized(1_400.0, 900.0, Store::in_dir(&config));
     open(&mut again, &path);
     assert_eq!(doc(&again).range, Some(TimeRange::new(110 * MS, 120 * MS)));
     let back = doc(&again).viewport.range();
     assert!((back.start - window.start).abs() <= 2 && (back.end - window.end).abs() <= 2);
-    assert_eq!(doc(&again).tab, Tab::Steps);
+    assert_eq!(open_tab(&again), "Steps");
     assert_eq!(again.state().state.settings.recent, [vec![path]]);
 }
 

@@ -11,7 +11,7 @@ use super::harness::*;
 
 /// The texts of an error dialog.
 fn error_of(w: &mut Window) -> String {
-    let Some(Dialog::Error(e)) = &w.state().state.dialog else {
+    let Some(Dialog::Error(e)) = &w.state().dialog else {
         panic!("no error dialog");
     };
     e.details()
@@ -38,7 +38,7 @@ fn unknown_files_are_named_with_what_can_be_read() {
             .expect("a button")
             .click();
         w.run_steps(2);
-        assert!(w.state().state.dialog.is_none());
+        assert!(w.state().dialog.is_none());
         assert!(w.state().state.doc.is_none());
     }
     let mut w = window();
@@ -94,7 +94,7 @@ fn a_truncated_trace_opens_with_a_notice() {
     assert!(doc(&w).report.warnings().count() > 0);
     w.get_by_label_contains("notice").click();
     w.run_steps(3);
-    assert!(matches!(w.state().state.dialog, Some(Dialog::Notices)));
+    assert!(matches!(w.state().dialog, Some(Dialog::Notices)));
     w.get_by_label_contains("The file ends ");
     w.check_accessibility();
 }
@@ -110,7 +110,7 @@ fn a_cancelled_opening_leaves_the_old_trace() {
     };
     for by_key in [true, false] {
         let ctx = w.ctx.clone();
-        w.state_mut().state.apply(&ctx, Action::Open(slow.clone()));
+        w.state_mut().apply(&ctx, Action::Open(slow.clone()));
         std::thread::sleep(Duration::from_millis(150));
         w.run_steps(3);
         w.get_by_label_contains("Opening tiny.json");
@@ -126,7 +126,7 @@ fn a_cancelled_opening_leaves_the_old_trace() {
         w.run_steps(3);
         assert!(w.state().state.loading.is_none(), "at once");
         assert_eq!(doc(&w).name, "tiny.json");
-        assert!(w.state().state.dialog.is_none());
+        assert!(w.state().dialog.is_none());
     }
     // And another one can be opened.
     open(&mut w, &tiny_without_gpu(&dir));
@@ -211,13 +211,13 @@ fn a_trace_that_may_not_fit_can_be_opened_anyway() {
     let mut w = window();
     for open_it in [false, true] {
         let dialog = ErrorDialog::Failed(error.clone(), request(&path));
-        w.state_mut().state.dialog = Some(Dialog::Error(Box::new(dialog)));
+        w.state_mut().dialog = Some(Dialog::Error(Box::new(dialog)));
         w.run_steps(3);
         w.get_by_label_contains("needs about 9 GiB; 6 GiB are free");
         w.get_by_label(if open_it { "Open anyway" } else { "Cancel" })
             .click();
         w.run_steps(3);
-        assert!(w.state().state.dialog.is_none());
+        assert!(w.state().dialog.is_none());
         assert_eq!(
             w.state().state.loading.is_some() || w.state().state.doc.is_some(),
             open_it
@@ -236,7 +236,7 @@ fn cancelling_while_reading_leaves_the_old_trace() {
     for share in [0.1, 0.5, 0.9] {
         let mut w = showing(&tiny(&dir));
         let ctx = w.ctx.clone();
-        w.state_mut().state.open(&ctx, request(&large));
+        w.state_mut().open(&ctx, request(&large));
         let opening = w.state().state.loading.as_ref().expect("it opens");
         let progress = opening.progress();
         // Looked at without drawing frames, so that it is not over before it is seen.

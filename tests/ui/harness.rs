@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use egui::{Key, Modifiers, PointerButton, Pos2, Vec2};
 use egui_kittest::{Harness, TestRenderer};
-use stallscope::app::{Action, App, Document, Request, Store};
+use stallscope::app::{Action, App, Document, Request, Store, Tab};
 use stallscope::export::raster::Raster;
 use stallscope::time::TimeRange;
 
@@ -77,8 +77,7 @@ pub fn until(window: &mut Window, what: &str, mut holds: impl FnMut(&mut App) ->
 pub fn settle(window: &mut Window) {
     window.run_steps(3);
     until(window, "threads", |app| {
-        let busy = |d: &Document| d.jobs.is_busy() || d.search.is_running() || d.moving.is_some();
-        app.state.picker.is_none() && !app.state.doc.as_ref().is_some_and(busy)
+        app.state.picker.is_none() && !app.is_busy()
     });
     window.run_steps(2);
 }
@@ -92,14 +91,14 @@ pub fn request(path: &Path) -> Request {
 
 pub fn act(window: &mut Window, action: Action) {
     let ctx = window.ctx.clone();
-    window.state_mut().state.apply(&ctx, action);
+    window.state_mut().apply(&ctx, action);
     settle(window);
 }
 
 /// Opens a trace and waits until it shows.
 pub fn open(window: &mut Window, path: &Path) {
     let ctx = window.ctx.clone();
-    window.state_mut().state.open(&ctx, request(path));
+    window.state_mut().open(&ctx, request(path));
     until(window, "opening", |app| app.state.loading.is_none());
     settle(window);
 }
@@ -245,22 +244,38 @@ pub fn ctrl(window: &mut Window, key: Key) {
     settle(window);
 }
 
+/// The tab of a title.
+pub fn tab(title: &str) -> Tab {
+    let mut tabs = stallscope::app::tabs();
+    tabs.find(|t| t.title == title).expect("a tab")
+}
+
+/// The title of the open tab.
+pub fn open_tab(window: &Window) -> &'static str {
+    window.state().panels.open().title
+}
+
+/// All figures of the selection.
+pub fn selection(window: &mut Window) -> serde_json::Value {
+    let app = window.state_mut();
+    let doc = app.state.doc.as_ref().expect("a trace is open");
+    app.panels.selection_json(doc).expect("figures")
+}
+
 /// Figures of the selection: (exposed wait, busy, idle for another cause, not recorded) of the only GPU, and range.
 pub fn figures(window: &mut Window) -> ((i64, i64, i64, i64), TimeRange) {
-    let doc = window
-        .state_mut()
-        .state
-        .doc
-        .as_mut()
-        .expect("a trace is open");
-    stallscope::app::refresh_selection(doc);
-    let s = doc.shown.selection.as_ref().expect("figures");
-    let g = s.gpus.first().expect("a GPU");
-    assert_eq!(
-        g.exposed_wait + g.busy + g.idle_other + g.not_recorded,
-        s.window.len(),
-        "the parts add up"
-    );
-    let parts = (g.exposed_wait, g.busy, g.idle_other, g.not_recorded);
-    (parts, s.window)
+    let figures = selection(window);
+    let ns = |of: &serde_json::Value, key: &str| of[key].as_i64().expect(key);
+    let range = TimeRange::new(ns(&figures, "start_ns"), ns(&figures, "end_ns"));
+    let gpu = figures["gpus"].get(0).expect("a GPU");
+    let parts = [
+        "exposed_wait_ns",
+        "busy_ns",
+        "idle_other_ns",
+        "not_recorded_ns",
+    ];
+    let [exposed, busy, other, unknown] = parts.map(|part| ns(gpu, part));
+    let sum = exposed + busy + other + unknown;
+    assert_eq!(sum, range.len(), "the parts add up");
+    ((exposed, busy, other, unknown), range)
 }

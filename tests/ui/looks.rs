@@ -1,7 +1,7 @@
 //! A few pictures of the window, drawn on the CPU.
 
 use egui_kittest::kittest::Queryable;
-use stallscope::app::{Action, Store, Tab, ThemeChoice};
+use stallscope::app::{Action, Store, ThemeChoice};
 use stallscope::time::TimeRange;
 
 use super::common::scratch;
@@ -27,7 +27,7 @@ fn timeline_with_a_selection() {
         &mut w,
         Action::SelectRange(Some(TimeRange::new(100 * MS, 200 * MS))),
     );
-    act(&mut w, Action::ShowTab(Tab::Selection));
+    act(&mut w, Action::ShowTab(tab("Selection")));
     w.snapshot("selection_dark");
     w.state_mut().state.settings.theme = ThemeChoice::Light;
     w.run_steps(4);
@@ -61,8 +61,8 @@ fn everything_is_reachable_in_a_small_window() {
     let dir = scratch("ui_small");
     let mut w = sized(1_000.0, 640.0, Store::none());
     open(&mut w, &tiny(&dir));
-    for tab in Tab::ALL {
-        let node = w.get_by_role_and_label(egui::accesskit::Role::Tab, tab.title());
+    for tab in stallscope::app::tabs() {
+        let node = w.get_by_role_and_label(egui::accesskit::Role::Tab, tab.title);
         let rect = node.rect();
         assert!(
             rect.right() <= 1_000.0 && rect.bottom() <= 640.0,

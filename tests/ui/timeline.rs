@@ -2,7 +2,7 @@
 
 use egui::{Key, Modifiers, PointerButton, Vec2};
 use egui_kittest::kittest::Queryable;
-use stallscope::app::{Action, Command, Dialog, Tab};
+use stallscope::app::{Action, Command, Dialog};
 use stallscope::export::png::{PngOptions, render_png};
 use stallscope::time::TimeRange;
 
@@ -12,7 +12,7 @@ use super::harness::*;
 #[test]
 fn a_dragged_range_shows_known_totals() {
     let mut w = showing(&tiny(&scratch("ui_drag")));
-    assert_eq!(doc(&w).tab, Tab::Verdict, "the verdict comes first");
+    assert_eq!(open_tab(&w), "Verdict", "the verdict comes first");
     let y = ruler(&w);
     // Within 5 points of the step's edges: it snaps to them.
     let from = at(&w, 100 * MS, y) + Vec2::new(3.0, 0.0);
@@ -240,8 +240,8 @@ fn the_exported_picture_is_that_of_the_exporter() {
     let range = TimeRange::new(100 * MS, 200 * MS);
     act(&mut w, Action::SelectRange(Some(range)));
     ctrl(&mut w, Key::E);
-    assert!(matches!(w.state().state.dialog, Some(Dialog::Export(_))));
-    until(&mut w, "the preview", |app| match &app.state.dialog {
+    assert!(matches!(w.state().dialog, Some(Dialog::Export(_))));
+    until(&mut w, "the preview", |app| match &app.dialog {
         Some(Dialog::Export(e)) => !e.is_busy(),
         _ => false,
     });
@@ -280,27 +280,24 @@ fn the_exported_picture_is_that_of_the_exporter() {
         written.len(),
         command.len()
     );
-    assert!(
-        w.state().state.dialog.is_none(),
-        "written: the dialog closes"
-    );
+    assert!(w.state().dialog.is_none(), "written: the dialog closes");
     // A file that is there is replaced only when asked twice.
     std::fs::write(&file, "something else").expect("written");
     ctrl(&mut w, Key::E);
     act(&mut w, Action::SavePng(Some(file.clone()), false));
     let kept = std::fs::read(&file).expect("there");
     assert_eq!(kept, b"something else");
-    assert!(w.state().state.dialog.is_some());
+    assert!(w.state().dialog.is_some());
     act(&mut w, Action::SavePng(Some(file.clone()), true));
     assert!(std::fs::read(&file).expect("there") == written);
-    assert!(w.state().state.dialog.is_none());
+    assert!(w.state().dialog.is_none());
     // The trace itself is never replaced.
     let trace = dir.join("tiny.json");
     let before = std::fs::read(&trace).expect("there");
     ctrl(&mut w, Key::E);
     act(&mut w, Action::SavePng(Some(trace.clone()), true));
     assert!(std::fs::read(&trace).expect("there") == before);
-    assert!(matches!(w.state().state.dialog, Some(Dialog::Error(_))));
+    assert!(matches!(w.state().dialog, Some(Dialog::Error(_))));
 }
 
 #[test]
@@ -369,10 +366,7 @@ fn a_real_trace_shows_its_known_figures() {
     let (parts, selected) = figures(&mut w);
     assert_eq!(selected, range);
     assert_eq!((parts.0, parts.1, parts.3), (619_045_006, 566_759_477, 0));
-    let d = w.state_mut().state.doc.as_mut().expect("open");
-    let wait = d.shown.selection.as_ref().expect("figures").wait;
-    assert_eq!(
-        (wait.total, wait.exposed, wait.hidden),
-        (619_045_006, 619_045_006, 0)
-    );
+    let all = selection(&mut w);
+    let waited = ["wait_ns", "wait_exposed_ns", "wait_hidden_ns"].map(|key| all[key].as_i64());
+    assert_eq!(waited, [Some(619_045_006), Some(619_045_006), Some(0)]);
 }

@@ -1,82 +1,30 @@
 //! Going from one thing to the next: waits, spans, links, hits, views.
 
-use crate::app::model::command::Command;
-use crate::app::model::document::Document;
+use crate::app::model::document::{Document, Move};
+use crate::app::model::related::lane_in_focus;
 use crate::app::model::state::AppState;
 use crate::model::{SpanId, Trace};
 use crate::time::TimeRange;
 use crate::view::{Lod, NodeId, ROW_HEIGHT, Window};
 
 /// Zoom per key press.
-const KEY_ZOOM: f64 = 1.25;
+pub const KEY_ZOOM: f64 = 1.25;
 /// Share of the window that a key pans by.
-const KEY_PAN: f64 = 0.1;
+pub const KEY_PAN: f64 = 0.1;
 /// The same with Shift.
-const FINE_PAN: f64 = 0.01;
+pub const FINE_PAN: f64 = 0.01;
 /// Points that a key scrolls lanes by.
-const KEY_SCROLL: f32 = 160.0;
+pub const KEY_SCROLL: f32 = 160.0;
 /// A span of this width can be seen, points.
 const SEEN: f64 = 3.0;
 /// A span or wait that comes into view takes at least this share of it.
 const SMALL: f64 = 0.02;
 
-/// Runs a command that moves the view or the selection.
-pub fn go(state: &mut AppState, command: Command) {
+/// Zooms at the pointer where it is over the canvas, else at the middle.
+pub fn zoom(state: &mut AppState, factor: f64) {
     let Some(doc) = &state.doc else {
         return;
     };
-    match command {
-        Command::ZoomIn => zoom(state, KEY_ZOOM),
-        Command::ZoomOut => zoom(state, 1.0 / KEY_ZOOM),
-        Command::PanLeft => pan(state, -KEY_PAN),
-        Command::PanRight => pan(state, KEY_PAN),
-        Command::PanLeftFine => pan(state, -FINE_PAN),
-        Command::PanRightFine => pan(state, FINE_PAN),
-        Command::ScrollUp => scroll(state, -KEY_SCROLL),
-        Command::ScrollDown => scroll(state, KEY_SCROLL),
-        Command::Fit => {
-            let window = doc.viewport.fit_window();
-            state.go_to(window);
-        }
-        Command::ZoomToSelection => {
-            if let Some(range) = selected(doc) {
-                state.view_range(range, 0.05);
-            }
-        }
-        Command::Centre => centre(state),
-        Command::Back | Command::Forward => history(state, command == Command::Back),
-        Command::NextWait | Command::PreviousWait => walk(state, command == Command::NextWait),
-        Command::LongestWait => {
-            if let Some(doc) = &mut state.doc
-                && let Some(wait) = doc.walk.longest(&doc.analysis)
-            {
-                show_wait(state, wait);
-            }
-        }
-        Command::NextHit | Command::PreviousHit => hit(state, command == Command::NextHit),
-        Command::NextSpan | Command::PreviousSpan => {
-            let forward = command == Command::NextSpan;
-            if let Some(span) = neighbour(doc, forward) {
-                reveal_span(state, span);
-            }
-        }
-        Command::ParentSpan => step_to(state, parent),
-        Command::ChildSpan => step_to(state, |t, _, s| child(t, s)),
-        Command::FollowLink => step_to(state, |t, _, s| linked(t, s, true)),
-        Command::FollowBack => step_to(state, |t, _, s| linked(t, s, false)),
-        Command::RangeFromSpan => {
-            let range = doc.span.map(|s| doc.trace.spans().range(s));
-            state.select_range(range);
-        }
-        _ => {}
-    }
-}
-
-fn zoom(state: &mut AppState, factor: f64) {
-    let Some(doc) = &state.doc else {
-        return;
-    };
-    // At the pointer where it is over the canvas, else at the middle.
     let x = doc.pointer.x.unwrap_or(doc.viewport.width() / 2.0);
     let mut to = doc.viewport.clone();
     if let Some(moving) = &doc.moving {
@@ -84,9 +32,11 @@ fn zoom(state: &mut AppState, factor: f64) {
     }
     to.zoom_at(x, factor);
     state.go_to(to.window());
+    state.settings.saw_hint("zoom");
 }
 
-fn pan(state: &mut AppState, share: f64) {
+/// Pans by a share of the window.
+pub fn pan(state: &mut AppState, share: f64) {
     let Some(doc) = &state.doc else {
         return;
     };
@@ -98,9 +48,24 @@ fn pan(state: &mut AppState, share: f64) {
     state.go_to(to.window());
 }
 
-fn scroll(state: &mut AppState, by: f32) {
+/// Scrolls the lanes, points.
+pub fn scroll(state: &mut AppState, by: f32) {
     if let Some(doc) = &mut state.doc {
         doc.scroll = (doc.scroll + by).max(0.0);
+    }
+}
+
+/// Shows the whole trace.
+pub fn fit(state: &mut AppState) {
+    if let Some(doc) = &state.doc {
+        state.go_to(doc.viewport.fit_window());
+    }
+}
+
+/// Fills the view with the selection.
+pub fn zoom_to_selection(state: &mut AppState) {
+    if let Some(range) = state.doc.as_ref().and_then(selected) {
+        state.view_range(range, 0.05);
     }
 }
 
@@ -111,7 +76,7 @@ fn selected(doc: &Document) -> Option<TimeRange> {
 }
 
 /// Centres the selection; fits it when it already is in the middle.
-fn centre(state: &mut AppState) {
+pub fn centre(state: &mut AppState) {
     let Some(doc) = &state.doc else {
         return;
     };
@@ -132,7 +97,8 @@ fn same(a: Window, b: Window) -> bool {
     (a.start - b.start).abs() < a.len / 5_000.0 && (a.len - b.len).abs() < a.len / 5_000.0
 }
 
-fn history(state: &mut AppState, back: bool) {
+/// Goes to the view before or after this one.
+pub fn history(state: &mut AppState, back: bool) {
     let (now, still) = (state.now, state.settings.reduce_motion);
     let Some(doc) = &mut state.doc else {
         return;
@@ -146,7 +112,7 @@ fn history(state: &mut AppState, back: bool) {
         return;
     };
     // Going back ends exactly at the remembered window, so it is not recorded again.
-    doc.moving = (!still).then(|| crate::app::model::document::Move {
+    doc.moving = (!still).then(|| Move {
         from: doc.viewport.window(),
         to,
         begun: now,
@@ -156,12 +122,22 @@ fn history(state: &mut AppState, back: bool) {
     }
 }
 
-fn walk(state: &mut AppState, forward: bool) {
+/// Goes to the next or previous exposed wait.
+pub fn walk(state: &mut AppState, forward: bool) {
     let Some(doc) = &mut state.doc else {
         return;
     };
     let visible = doc.viewport.range();
     if let Some(wait) = doc.walk.step(forward, visible, &doc.analysis) {
+        show_wait(state, wait);
+    }
+}
+
+/// Goes to the wait whose exposed part is longest.
+pub fn longest_wait(state: &mut AppState) {
+    if let Some(doc) = &mut state.doc
+        && let Some(wait) = doc.walk.longest(&doc.analysis)
+    {
         show_wait(state, wait);
     }
 }
@@ -180,13 +156,6 @@ pub fn show_wait(state: &mut AppState, wait: usize) {
     doc.span = Some(span);
     bring_into_view(state, range);
     scroll_to_span(state, span);
-}
-
-/// Selects a span without moving.
-pub fn select_span(state: &mut AppState, span: Option<SpanId>) {
-    if let Some(doc) = &mut state.doc {
-        doc.span = span;
-    }
 }
 
 /// Selects a span and brings it into view.
@@ -254,7 +223,8 @@ fn scroll_to_span(state: &mut AppState, span: SpanId) {
     }
 }
 
-fn hit(state: &mut AppState, forward: bool) {
+/// Goes to the next or previous span found.
+pub fn hit(state: &mut AppState, forward: bool) {
     let Some(doc) = &mut state.doc else {
         return;
     };
@@ -262,6 +232,24 @@ fn hit(state: &mut AppState, forward: bool) {
     let trace = std::sync::Arc::clone(&doc.trace);
     if let Some(span) = doc.search.step(forward, from, |s| trace.spans().start(s)) {
         reveal_span(state, span);
+    }
+}
+
+/// Goes to the span before or after the selected one in the same row.
+pub fn to_neighbour(state: &mut AppState, forward: bool) {
+    if let Some(span) = state.doc.as_ref().and_then(|d| neighbour(d, forward)) {
+        reveal_span(state, span);
+    }
+}
+
+/// Hides a lane or group, and says how it comes back.
+pub fn hide(state: &mut AppState, node: NodeId) {
+    if let Some(doc) = &mut state.doc {
+        let title = doc.tree.node(node).title.clone();
+        doc.change_rows(|rows, tree| rows.hide(tree, node));
+        state.say(format!(
+            "{title} is hidden; “Show hidden lanes” (right click, palette) brings it back"
+        ));
     }
 }
 
@@ -298,19 +286,8 @@ fn first_in_sight(doc: &Document) -> Option<SpanId> {
     })
 }
 
-/// The lane of the selected span, else the one under the pointer.
-#[must_use]
-pub fn lane_in_focus(doc: &Document) -> Option<NodeId> {
-    let of_span = doc.span.and_then(|s| {
-        let (leaf, _) = doc.tree.lod().place(&doc.trace, s)?;
-        Some(doc.tree.of_leaf(leaf))
-    });
-    of_span
-        .or(doc.pointer.node)
-        .filter(|&n| doc.tree.lane(n).is_some())
-}
-
-fn step_to(state: &mut AppState, to: impl Fn(&Trace, &Lod, SpanId) -> Option<SpanId>) {
+/// Goes from the selected span to one that it is related to.
+pub fn step_to(state: &mut AppState, to: impl Fn(&Trace, &Lod, SpanId) -> Option<SpanId>) {
     let Some(doc) = &state.doc else {
         return;
     };
@@ -321,47 +298,4 @@ fn step_to(state: &mut AppState, to: impl Fn(&Trace, &Lod, SpanId) -> Option<Spa
         Some(next) => reveal_span(state, next),
         None => state.say("There is none".to_owned()),
     }
-}
-
-/// The innermost span of the same lane that contains `span`.
-#[must_use]
-pub fn parent(trace: &Trace, lod: &Lod, span: SpanId) -> Option<SpanId> {
-    let spans = trace.spans();
-    let range = spans.range(span);
-    let depth = spans.row(span);
-    // Spans of one row do not overlap: the last one that starts before is the only one that may contain it.
-    lod.leaves_of(spans.lane(span))
-        .flat_map(|leaf| &lod.leaf(leaf).rows)
-        .filter_map(|row| row.at_or_before(trace, range.start))
-        .filter(|&s| s != span && spans.row(s) < depth && spans.range(s).covers(range))
-        .max_by_key(|&s| spans.row(s))
-}
-
-/// The first span inside `span` on the same lane.
-#[must_use]
-pub fn child(trace: &Trace, span: SpanId) -> Option<SpanId> {
-    let spans = trace.spans();
-    let range = spans.range(span);
-    let end = trace.lane(spans.lane(span)).spans.end;
-    (span.0 + 1..end)
-        .map(SpanId)
-        .take_while(|&s| spans.start(s) < range.end)
-        .find(|&s| spans.row(s) > spans.row(span) && range.covers(spans.range(s)))
-}
-
-/// The GPU work that a CPU span launched first, or the call that launched an operation.
-#[must_use]
-pub fn linked(trace: &Trace, span: SpanId, forward: bool) -> Option<SpanId> {
-    if !forward {
-        return trace.launch_of(span);
-    }
-    if let Some(link) = trace.launched_by(span).first() {
-        return Some(link.to);
-    }
-    // A span that is no launch call itself: the first launch inside it. Links are in the order of their calls.
-    let range = trace.spans().range(span);
-    let lane = trace.lane(trace.spans().lane(span)).spans.end;
-    let next = trace.launches().partition_point(|l| l.from <= span);
-    let link = trace.launches().get(next)?;
-    (link.from.0 < lane && trace.spans().start(link.from) < range.end).then_some(link.to)
 }

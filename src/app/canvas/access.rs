@@ -4,7 +4,7 @@
 use egui::accesskit::Role;
 use egui::{EventFilter, Id, Rect, Response, Sense, Ui, WidgetInfo};
 
-use crate::app::canvas::{Scene, canvas_id};
+use super::scene::{Scene, canvas_id};
 use crate::app::model::document::Document;
 use crate::app::model::state::AppState;
 use crate::time::format_ns;

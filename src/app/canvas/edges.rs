@@ -3,7 +3,7 @@
 use egui::accesskit::Role;
 use egui::{CursorIcon, Id, Rect, Sense, Ui, WidgetInfo, pos2, vec2};
 
-use crate::app::canvas::Scene;
+use super::scene::Scene;
 use crate::app::model::action::{Action, Actions};
 use crate::app::model::document::Document;
 use crate::app::model::state::AppState;

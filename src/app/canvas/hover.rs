@@ -2,18 +2,19 @@
 
 use egui::{Response, RichText, TextWrapMode, Ui};
 
+use super::focus::{Focus, REST};
+use super::scene::Scene;
 use crate::analysis::Step;
-use crate::app::canvas::Scene;
 use crate::app::model::document::Document;
+use crate::app::model::facts::{copy_text, parts_text, step_of, wait_of};
+use crate::app::model::related::parent;
 use crate::app::model::state::AppState;
 use crate::app::widgets::table::percent;
-use crate::model::{CopyKind, SpanId};
+use crate::model::SpanId;
 use crate::paint::readable;
 use crate::time::{TimeRange, format_count, format_ns};
 use crate::view::{Extremes, Hit, Mark, Target, format_value, value_at};
 
-/// How long the pointer rests before a tooltip shows, s.
-pub const REST: f32 = 0.15;
 /// Width of a tooltip, points.
 const WIDTH: f32 = 420.0;
 /// Characters that fit into it for sure.
@@ -23,6 +24,7 @@ const SHORT: usize = 56;
 pub fn tooltip_ui(
     ui: &Ui,
     state: &AppState,
+    focus: &Focus,
     scene: &Scene<'_>,
     canvas: &Response,
     tree: &Response,
@@ -43,7 +45,7 @@ pub fn tooltip_ui(
         ui.ctx().request_repaint_after(left);
         return;
     }
-    let lines = text_at(doc, scene, at);
+    let lines = text_at(doc, focus, scene, at);
     if lines.is_empty() {
         return;
     }
@@ -75,13 +77,12 @@ pub fn tooltip_ui(
 }
 
 /// The lines of the tooltip at a position; empty where there is nothing to say.
-#[must_use]
-pub fn text_at(doc: &Document, scene: &Scene<'_>, at: egui::Pos2) -> Vec<String> {
+fn text_at(doc: &Document, focus: &Focus, scene: &Scene<'_>, at: egui::Pos2) -> Vec<String> {
     match scene.hit(at) {
         Hit::Mark(m) => {
             let mark = &scene.list.marks[m];
             if mark.count == 1 {
-                span_lines(doc, mark.first)
+                span_lines(doc, focus, mark.first)
             } else {
                 run_lines(doc, mark)
             }
@@ -118,7 +119,7 @@ pub fn text_at(doc: &Document, scene: &Scene<'_>, at: egui::Pos2) -> Vec<String>
 }
 
 /// Name, layer and duration, start, share of step, and what is linked.
-fn span_lines(doc: &Document, span: SpanId) -> Vec<String> {
+fn span_lines(doc: &Document, focus: &Focus, span: SpanId) -> Vec<String> {
     let spans = doc.trace.spans();
     let range = spans.range(span);
     let layers = doc.analysis.layers();
@@ -129,7 +130,7 @@ fn span_lines(doc: &Document, span: SpanId) -> Vec<String> {
         format!("starts at {}", format_ns(range.start)),
     ];
     if let Some((step, share)) = step_of(doc, span) {
-        lines.push(format!("{} of step {}", percent(share), short_step(step)));
+        lines.push(format!("{} of step {}", percent(share), step.short()));
     }
     if doc.trace.is_unfinished(span) {
         lines.push("no end event: drawn to the end of the trace".to_owned());
@@ -144,26 +145,12 @@ fn span_lines(doc: &Document, span: SpanId) -> Vec<String> {
         });
         lines.push(format!("{kind}{bytes}"));
     }
-    if let Some(w) = crate::app::canvas::wait_of(doc, span).filter(|_| is_wait(doc, span)) {
+    if let Some(w) = wait_of(doc, span).filter(|_| is_wait(doc, span)) {
         lines.push(parts_text(&doc.analysis.waits()[w]));
     }
-    lines.extend(link_line(doc, span));
-    lines.extend(doc.jobs.queued.get(&span).map(|text| (**text).clone()));
+    lines.extend(link_line(doc, focus, span));
+    lines.extend(focus.queued_by(span));
     lines
-}
-
-/// Direction of a copy in words.
-#[must_use]
-pub fn copy_text(kind: CopyKind) -> &'static str {
-    match kind {
-        CopyKind::HostToDevice => "host to device",
-        CopyKind::DeviceToHost => "device to host",
-        CopyKind::DeviceToDevice => "within the device",
-        CopyKind::PeerToPeer => "device to device",
-        CopyKind::HostToHost => "within the host",
-        CopyKind::Managed => "unified memory",
-        CopyKind::Other(_) => "copy",
-    }
 }
 
 fn is_wait(doc: &Document, span: SpanId) -> bool {
@@ -171,19 +158,18 @@ fn is_wait(doc: &Document, span: SpanId) -> bool {
 }
 
 /// What a span launched, or who launched it.
-fn link_line(doc: &Document, span: SpanId) -> Option<String> {
+fn link_line(doc: &Document, focus: &Focus, span: SpanId) -> Option<String> {
     let spans = doc.trace.spans();
     if let Some(call) = doc.trace.launch_of(span) {
         let delay = spans.start(span) - spans.start(call);
-        let by =
-            crate::app::apply::navigate::parent(&doc.trace, doc.tree.lod(), call).unwrap_or(call);
+        let by = parent(&doc.trace, doc.tree.lod(), call).unwrap_or(call);
         let name = doc.trace.span_name(by);
         return Some(format!(
             "launched {} earlier by {name}",
             format_ns(delay.max(0))
         ));
     }
-    let links = doc.jobs.links.get(&span)?;
+    let links = focus.links_of(span)?;
     let last = links.ops.iter().map(|&o| spans.end(o)).max()?;
     let n = format_count(links.ops.len() as u64);
     let lag = last - spans.end(span);
@@ -199,33 +185,6 @@ fn link_line(doc: &Document, span: SpanId) -> Option<String> {
         (false, 1) => "launched 1 GPU operation, which ends before it does".to_owned(),
         (false, _) => format!("launched {n} GPU operations; all end before it does"),
     })
-}
-
-/// The step that a span starts in, and which share of it the span takes.
-#[must_use]
-pub fn step_of(doc: &Document, span: SpanId) -> Option<(&Step, f64)> {
-    let lane = doc.trace.lane(doc.trace.spans().lane(span));
-    let ranks = doc.analysis.ranks();
-    let rank = ranks
-        .iter()
-        .find(|r| r.rank == lane.rank)
-        .or(ranks.first())?;
-    let range = doc.trace.spans().range(span);
-    let i = rank
-        .steps
-        .partition_point(|s| s.range.start <= range.start)
-        .checked_sub(1)?;
-    let step = &rank.steps[i];
-    let inside = step.range.clip(range).len();
-    step.range
-        .contains(range.start)
-        .then(|| (step, inside as f64 / step.range.len().max(1) as f64))
-}
-
-/// The number of a step, where its label has one.
-#[must_use]
-pub fn short_step(step: &Step) -> &str {
-    step.short()
 }
 
 fn run_lines(doc: &Document, mark: &Mark) -> Vec<String> {
@@ -254,22 +213,6 @@ fn run_lines(doc: &Document, mark: &Mark) -> Vec<String> {
     ]
 }
 
-/// How a wait divides into exposed, hidden and not recorded time.
-#[must_use]
-pub fn parts_text(wait: &crate::analysis::Wait) -> String {
-    let (Some(exposed), Some(hidden)) = (wait.exposed, wait.hidden) else {
-        return "No GPU events: what was hidden cannot be told".to_owned();
-    };
-    let mut parts = vec![
-        format!("{} exposed", format_ns(exposed)),
-        format!("{} hidden", format_ns(hidden)),
-    ];
-    if wait.unrecorded > 0 {
-        parts.push(format!("{} not recorded", format_ns(wait.unrecorded)));
-    }
-    parts.join(" · ")
-}
-
 fn wait_lines(doc: &Document, w: usize) -> Vec<String> {
     let wait = &doc.analysis.waits()[w];
     vec![
@@ -284,11 +227,7 @@ fn step_lines(doc: &Document, rank: usize, step: &Step) -> Vec<String> {
     let info = &doc.analysis.ranks()[rank];
     let within = |u: &crate::analysis::Union| u.measure_in(step.range);
     let mut lines = vec![
-        format!(
-            "step {} · {}",
-            short_step(step),
-            format_ns(step.range.len())
-        ),
+        format!("step {} · {}", step.short(), format_ns(step.range.len())),
         format!("batch wait {}", format_ns(within(&info.wait))),
     ];
     if info.gpu.is_some() {

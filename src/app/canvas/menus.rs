@@ -2,7 +2,7 @@
 
 use egui::{Response, Ui};
 
-use crate::app::canvas::Scene;
+use super::scene::Scene;
 use crate::app::model::action::{Action, Actions};
 use crate::app::model::command::Command;
 use crate::app::model::document::{Document, Menu};

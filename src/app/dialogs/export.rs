@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use egui::{DragValue, Grid, RichText, Slider, TextEdit, TextureHandle, TextureOptions, Ui, vec2};
 
 use crate::app::model::action::{Action, Actions};
-use crate::app::model::latest::Latest;
+use crate::app::model::latest::{Job, Latest};
 use crate::app::model::load::bytes_text;
 use crate::app::model::picture::{self, Preview, Source, Span};
 use crate::app::model::settings::ExportChoice;
@@ -53,7 +53,7 @@ impl ExportDialog {
             renamed: false,
             exists: None,
             focused: false,
-            preview: Latest::new("stallscope-preview"),
+            preview: Latest::default(),
             texture: None,
         })
     }

@@ -2,8 +2,9 @@
 
 use egui::{Key, RichText, Ui};
 
-use crate::app::model::command::{Command, GESTURES, Group};
+use crate::app::model::command::{GESTURES, Group};
 use crate::app::model::state::AppState;
+use crate::app::panels::commands;
 
 /// Draws the sheet; never closes by itself.
 pub fn help_ui(ui: &mut Ui, state: &AppState) -> bool {
@@ -62,7 +63,7 @@ fn group_ui(ui: &mut Ui, group: Group, mac: bool) {
         .min_col_width(130.0)
         .spacing([12.0, 3.0])
         .show(ui, |ui| {
-            for command in Command::ALL.iter().filter(|c| c.group() == group) {
+            for command in commands().iter().filter(|c| c.group() == group) {
                 let keys = command.keys_text(mac);
                 let keys = if keys.is_empty() {
                     "–".to_owned()

@@ -30,9 +30,8 @@ pub enum Dialog {
 }
 
 /// Draws the open dialog.
-pub fn dialog_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
-    // Taken out, so that a dialog can look at the rest of the state.
-    let Some(mut dialog) = state.dialog.take() else {
+pub fn dialog_ui(ui: &mut Ui, open: &mut Option<Dialog>, state: &AppState, actions: &mut Actions) {
+    let Some(mut dialog) = open.take() else {
         return;
     };
     let title = match &dialog {
@@ -66,7 +65,7 @@ pub fn dialog_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
     let outside = modal.backdrop_response.clicked();
     // Closing may have been asked for by what was clicked inside; a dialog opened meanwhile stays.
     if !(modal.inner || outside) {
-        state.dialog = Some(dialog);
+        *open = Some(dialog);
     } else if let Dialog::Export(e) = dialog {
         actions.push(Action::RememberExport(e.choice));
     }

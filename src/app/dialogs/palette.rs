@@ -5,6 +5,7 @@ use egui::{Key, RichText, Sense, TextEdit, Ui, WidgetInfo, accesskit::Role, vec2
 use crate::app::model::action::{Action, Actions};
 use crate::app::model::command::Command;
 use crate::app::model::state::AppState;
+use crate::app::panels::commands;
 
 /// What was typed and which match is marked.
 #[derive(Default)]
@@ -22,9 +23,9 @@ pub fn matches(query: &str) -> Vec<Command> {
         words.iter().all(|w| text.contains(w))
     };
     let mut found: Vec<Command> = Vec::new();
-    found.extend(Command::ALL.iter().filter(|c| hit(c.text())));
+    found.extend(commands().iter().filter(|c| hit(c.text())));
     found.extend(
-        Command::ALL
+        commands()
             .iter()
             .filter(|c| !hit(c.text()) && hit(&format!("{} {}", c.text(), c.tooltip()))),
     );
@@ -144,7 +145,7 @@ mod tests {
 
     #[test]
     fn the_empty_query_lists_all_and_words_narrow() {
-        assert_eq!(matches("").len(), Command::ALL.len());
+        assert_eq!(matches("").len(), commands().len());
         assert_eq!(matches("exp png")[0], Command::ExportPng);
         assert_eq!(matches("EXPOSED next"), [Command::NextWait]);
         assert!(matches("zebra").is_empty());

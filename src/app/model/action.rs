@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use crate::app::model::command::Command;
-use crate::app::model::document::{Gesture, Menu, Tab};
+use crate::app::model::document::{Gesture, Menu};
 use crate::app::model::load::Request;
 use crate::app::model::settings::ExportChoice;
-use crate::app::panels::Question;
+use crate::app::model::tab::Tab;
 use crate::model::{NameId, SpanId};
 use crate::time::TimeRange;
 use crate::view::{NodeId, Swatch, Window};
@@ -75,16 +75,8 @@ pub enum Action {
     CopyTable,
     /// Select a range and bring it into view without filling the view with it.
     ShowRange(TimeRange),
-    /// The verdict is about the selection.
-    JudgeSelection(bool),
-    /// Ask the What-if tab.
-    Ask(Question),
     /// Keep export options.
     RememberExport(ExportChoice),
-    /// Say something for a few seconds.
-    Say(String),
-    /// Show a failure.
-    Fail(String, String),
     /// Mark a hint as seen.
     SawHint(&'static str),
     /// Width of the lane tree, points.
@@ -93,8 +85,6 @@ pub enum Action {
     CloseDialog,
     /// Open a tab of the details panel.
     ShowTab(Tab),
-    /// Write text to a file that the user chooses: suggested name, content.
-    SaveText(String, String),
     /// Write the picture to a file (and whether to replace one that is there), or to one that the user chooses.
     SavePng(Option<PathBuf>, bool),
     /// Rank shown in tables; `None` = all.

@@ -4,6 +4,9 @@
 
 use egui::{Key, Modifiers};
 
+use super::keys::{KeyAt, Shortcut};
+use super::tab::Tab;
+
 /// What a command belongs to, in the order of the help sheet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
@@ -50,177 +53,54 @@ impl Group {
     }
 }
 
-/// Which property of a key event a shortcut looks at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum KeyAt {
-    /// The place on the keyboard, whatever is printed there (W A S D).
-    Place(Key),
-    /// What the key types in the current layout. Shift counts for letters and named keys, not for signs.
-    Typed(Key),
-}
-
-/// A key with modifiers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shortcut {
-    /// Modifiers; `command` is Ctrl, or Cmd on a Mac.
-    pub modifiers: Modifiers,
-    /// The key.
-    pub key: KeyAt,
-}
-
-impl Shortcut {
-    const fn place(key: Key) -> Self {
-        Self {
-            modifiers: Modifiers::NONE,
-            key: KeyAt::Place(key),
-        }
-    }
-    const fn typed(key: Key) -> Self {
-        Self::with(Modifiers::NONE, key)
-    }
-    const fn ctrl(key: Key) -> Self {
-        Self::with(Modifiers::COMMAND, key)
-    }
-    const fn ctrl_shift(key: Key) -> Self {
-        let both = Modifiers {
-            shift: true,
-            ..Modifiers::COMMAND
-        };
-        Self::with(both, key)
-    }
-    const fn shift(key: Key) -> Self {
-        Self::with(Modifiers::SHIFT, key)
-    }
-    const fn alt(key: Key) -> Self {
-        Self::with(Modifiers::ALT, key)
-    }
-    const fn with(modifiers: Modifiers, key: Key) -> Self {
-        Self {
-            modifiers,
-            key: KeyAt::Typed(key),
-        }
-    }
-
-    /// True for shortcuts that also work while a text field has the focus: those with Ctrl or Alt, and function keys.
-    #[must_use]
-    pub fn works_while_typing(self) -> bool {
-        let KeyAt::Typed(key) = self.key else {
-            return false;
-        };
-        let edits_text = matches!(
-            key,
-            Key::A | Key::C | Key::ArrowLeft | Key::ArrowRight | Key::Home
-        );
-        ((self.modifiers.command || self.modifiers.alt) && !edits_text)
-            || matches!(key, Key::F1 | Key::F3 | Key::F5)
-    }
-
-    /// True when a key press is this shortcut.
-    #[must_use]
-    pub fn matches(self, key: Key, physical: Option<Key>, modifiers: Modifiers) -> bool {
-        match self.key {
-            KeyAt::Place(place) => physical.unwrap_or(key) == place && !modifiers.any(),
-            KeyAt::Typed(typed) => {
-                let same_mods = self.modifiers.command == modifiers.command
-                    && self.modifiers.alt == modifiers.alt
-                    && (self.modifiers.shift == modifiers.shift || is_sign(typed));
-                typed == key && same_mods
-            }
-        }
-    }
-
-    /// For display: `Ctrl+Shift+P`, `Cmd+Shift+P`.
-    #[must_use]
-    pub fn label(self, mac: bool) -> String {
-        let (ctrl, alt, shift) = if mac {
-            ("Cmd+", "Option+", "Shift+")
-        } else {
-            ("Ctrl+", "Alt+", "Shift+")
-        };
-        let mut text = String::new();
-        if self.modifiers.command {
-            text.push_str(ctrl);
-        }
-        if self.modifiers.alt {
-            text.push_str(alt);
-        }
-        if self.modifiers.shift {
-            text.push_str(shift);
-        }
-        let (KeyAt::Place(key) | KeyAt::Typed(key)) = self.key;
-        text.push_str(match key {
-            Key::ArrowLeft => "←",
-            Key::ArrowRight => "→",
-            Key::ArrowUp => "↑",
-            Key::ArrowDown => "↓",
-            Key::Escape => "Esc",
-            Key::PageUp => "Page up",
-            Key::PageDown => "Page down",
-            Key::Minus => "−",
-            Key::Slash => "/",
-            Key::Questionmark => "?",
-            Key::Plus => "+",
-            Key::Equals => "=",
-            Key::Period => ".",
-            Key::Comma => ",",
-            Key::OpenBracket => "[",
-            Key::CloseBracket => "]",
-            other => other.name(),
-        });
-        text
-    }
-}
-
-/// Signs need Shift on some layouts and not on others.
-fn is_sign(key: Key) -> bool {
-    matches!(
-        key,
-        Key::Slash
-            | Key::Questionmark
-            | Key::Plus
-            | Key::Minus
-            | Key::Equals
-            | Key::Period
-            | Key::Comma
-            | Key::OpenBracket
-            | Key::CloseBracket
-    )
-}
-
 macro_rules! commands {
     ($($name:ident $group:ident $text:literal $tip:literal [$($key:expr),*];)*) => {
         /// A named thing the user can do.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Command {
             $(#[doc = $tip] $name,)*
+            /// Opens a tab of the details panel.
+            Show(Tab),
         }
 
         impl Command {
-            /// All commands, in the order of the help sheet.
-            pub const ALL: &'static [Self] = &[$(Self::$name),*];
+            /// All commands but those that open a tab, in the order of the help sheet.
+            pub const FIXED: &'static [Self] = &[$(Self::$name),*];
 
             /// Name in menus, the palette and the help sheet.
             #[must_use]
             pub fn text(self) -> &'static str {
-                match self { $(Self::$name => $text),* }
+                match self {
+                    $(Self::$name => $text,)*
+                    Self::Show(tab) => tab.title,
+                }
             }
 
             /// One line that explains it.
             #[must_use]
             pub fn tooltip(self) -> &'static str {
-                match self { $(Self::$name => $tip),* }
+                match self {
+                    $(Self::$name => $tip,)*
+                    Self::Show(tab) => tab.about,
+                }
             }
 
             /// What it belongs to.
             #[must_use]
             pub fn group(self) -> Group {
-                match self { $(Self::$name => Group::$group),* }
+                match self {
+                    $(Self::$name => Group::$group,)*
+                    Self::Show(_) => Group::Details,
+                }
             }
 
             /// Keys, the preferred ones first.
             #[must_use]
             pub fn shortcuts(self) -> &'static [Shortcut] {
-                match self { $(Self::$name => { const KEYS: &[Shortcut] = &[$($key),*]; KEYS })* }
+                match self {
+                    $(Self::$name => { const KEYS: &[Shortcut] = &[$($key),*]; KEYS })*
+                    Self::Show(tab) => tab.keys(),
+                }
             }
         }
     };
@@ -274,15 +154,6 @@ commands! {
     NextHit Search "Next hit" "Selects and centres the next span found." [Shortcut::typed(Key::Enter), Shortcut::typed(Key::F3)];
     PreviousHit Search "Previous hit" "Selects and centres the previous span found." [Shortcut::shift(Key::Enter), Shortcut::shift(Key::F3)];
     Details Details "Details" "Shows or hides the panel below the timeline." [Shortcut::typed(Key::Q)];
-    ShowSelection Details "Selection" "Figures of the selected range or the visible window." [Shortcut::ctrl(Key::Num1)];
-    ShowWaits Details "Waits" "Every batch wait and what the GPU did meanwhile." [Shortcut::ctrl(Key::Num2)];
-    ShowLag Details "CPU/GPU lag" "CPU spans against the GPU work they launched." [Shortcut::ctrl(Key::Num3)];
-    ShowSteps Details "Steps" "One bar and one row per training step." [Shortcut::ctrl(Key::Num4)];
-    ShowWorkers Details "Workers" "What each loading process did." [Shortcut::ctrl(Key::Num5)];
-    ShowStreams Details "Streams" "GPU streams and how much each pair overlaps." [Shortcut::ctrl(Key::Num6)];
-    ShowSyncs Details "Syncs" "Calls that waited for the GPU, and for what." [Shortcut::ctrl(Key::Num7)];
-    ShowWhatIf Details "What-if" "Step time with other workers, cores or cached data." [Shortcut::ctrl(Key::Num8)];
-    ShowVerdict Details "Verdict" "What bounds the training, why, and what to try next." [Shortcut::ctrl(Key::Num9)];
     ToggleTheme Window "Light or dark" "Switches between the light and the dark theme." [Shortcut::ctrl_shift(Key::L)];
     SystemTheme Window "Follow the system theme" "Uses light or dark as the system does." [];
     UiLarger Window "Larger text" "Scales the whole window up." [Shortcut::ctrl(Key::Plus), Shortcut::ctrl(Key::Equals)];
@@ -322,16 +193,17 @@ impl Command {
         }
     }
 
-    /// The command of a key press. Places on the keyboard come before what keys type.
+    /// The one of `commands` that a key press means. Places on the keyboard come before what keys type.
     #[must_use]
     pub fn for_key(
+        commands: &[Self],
         key: Key,
         physical: Option<Key>,
         modifiers: Modifiers,
         typing: bool,
     ) -> Option<Self> {
         let find = |by_place: bool| {
-            Self::ALL.iter().copied().find(|c| {
+            commands.iter().copied().find(|c| {
                 c.shortcuts().iter().any(|s| {
                     matches!(s.key, KeyAt::Place(_)) == by_place
                         && (!typing || s.works_while_typing())
@@ -362,69 +234,3 @@ pub const GESTURES: &[(&str, &str)] = &[
         "Move the view; its handles resize it",
     ),
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_two_commands_share_a_key() {
-        let mut seen: Vec<(Shortcut, Command)> = Vec::new();
-        for &command in Command::ALL {
-            for &key in command.shortcuts() {
-                if let Some((_, other)) = seen.iter().find(|(k, _)| *k == key) {
-                    panic!("{key:?} is both {command:?} and {other:?}");
-                }
-                // A place and a typed letter without modifiers are the same key on a US keyboard.
-                if let KeyAt::Place(place) = key.key {
-                    assert!(
-                        !seen
-                            .iter()
-                            .any(|(k, _)| k.key == KeyAt::Typed(place) && !k.modifiers.any()),
-                        "{key:?}"
-                    );
-                }
-                seen.push((key, command));
-            }
-        }
-        assert!(seen.len() > 40);
-    }
-
-    #[test]
-    fn every_command_has_texts_of_its_own() {
-        let mut texts: Vec<_> = Command::ALL.iter().map(|c| c.text()).collect();
-        texts.sort_unstable();
-        texts.dedup();
-        assert_eq!(texts.len(), Command::ALL.len());
-        assert!(Command::ALL.iter().all(|c| c.tooltip().ends_with('.')));
-    }
-
-    #[test]
-    fn wasd_go_by_place_and_letters_by_what_they_type() {
-        let none = Modifiers::NONE;
-        // AZERTY: the key at the place of W types Z.
-        assert_eq!(
-            Command::for_key(Key::Z, Some(Key::W), none, false),
-            Some(Command::ZoomIn)
-        );
-        // Dvorak: the key that types N is at the place of L.
-        assert_eq!(
-            Command::for_key(Key::N, Some(Key::L), none, false),
-            Some(Command::NextWait)
-        );
-        // German: "/" and "?" need Shift.
-        assert_eq!(
-            Command::for_key(Key::Slash, Some(Key::Num7), Modifiers::SHIFT, false),
-            Some(Command::Search)
-        );
-        assert_eq!(Command::for_key(Key::N, None, none, true), None);
-        assert_eq!(
-            Command::for_key(Key::E, None, Modifiers::COMMAND, true),
-            Some(Command::ExportPng)
-        );
-        assert_eq!(
-            Command::for_key(Key::A, None, Modifiers::COMMAND, true),
-            None
-        );
-    }
-}

@@ -1,15 +1,13 @@
-//! One open trace and how it is looked at: view, selection, search, tabs.
+//! One open trace and how it is looked at: view, selection, search. Knows no panel.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::search::Search;
+use super::settings::{recent_text, user_rules};
+use super::walk::Walk;
 use crate::analysis::{Analysis, Cancelled, Found, GoOn, Options, Rules, counted};
-use crate::app::model::search::Search;
-use crate::app::model::walk::Walk;
-use crate::app::panels::{Copying, Jobs, Question, Shown};
-use crate::app::widgets::table::TableState;
 use crate::import::{ImportReport, Loaded, NoticeKind, Place, Progress, SharedArgs};
 use crate::model::{SpanId, Trace};
 use crate::time::TimeRange;
@@ -17,66 +15,6 @@ use crate::view::{
     History, LegendEntry, Lod, NodeId, RowState, RowTree, Rows, Stats, Swatch, Viewport, Window,
     instants_out_of_view, legend_of,
 };
-
-/// Tabs of the details panel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Tab {
-    /// Figures of a range.
-    Selection,
-    /// Batch waits.
-    Waits,
-    /// CPU spans against their GPU work.
-    Lag,
-    /// Steps of the loop.
-    Steps,
-    /// Loading processes.
-    Workers,
-    /// GPU streams.
-    Streams,
-    /// Calls that waited for the GPU.
-    Syncs,
-    /// Step time with other settings.
-    WhatIf,
-    /// What bounds the training.
-    Verdict,
-}
-
-impl Tab {
-    /// All tabs, in order.
-    pub const ALL: [Self; 9] = [
-        Self::Selection,
-        Self::Waits,
-        Self::Lag,
-        Self::Steps,
-        Self::Workers,
-        Self::Streams,
-        Self::Syncs,
-        Self::WhatIf,
-        Self::Verdict,
-    ];
-
-    /// Its title; also its name in the remembered state.
-    #[must_use]
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Selection => "Selection",
-            Self::Waits => "Waits",
-            Self::Lag => "CPU/GPU lag",
-            Self::Steps => "Steps",
-            Self::Workers => "Workers",
-            Self::Streams => "Streams",
-            Self::Syncs => "Syncs",
-            Self::WhatIf => "What-if",
-            Self::Verdict => "Verdict",
-        }
-    }
-
-    /// The tab of a title.
-    #[must_use]
-    pub fn find(title: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|t| t.title() == title)
-    }
-}
 
 /// What is under the pointer.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -167,8 +105,6 @@ pub struct Document {
     pub lanes_height: f32,
     /// Where the canvas was drawn last, points: left, top, right, bottom.
     pub canvas: [f32; 4],
-    /// The span whose links are drawn: where the pointer rests, else the selected one.
-    pub focus: Option<SpanId>,
     /// A drag that goes on.
     pub gesture: Gesture,
     /// What the open context menu is about.
@@ -189,22 +125,6 @@ pub struct Document {
     pub scope: Option<usize>,
     /// Reads args of spans; not for the UI thread.
     pub args: Arc<SharedArgs>,
-    /// The verdict is about the selection, not the whole trace.
-    pub judge_selection: bool,
-    /// What the What-if tab is asked.
-    pub question: Question,
-    /// Figures of the selection.
-    pub shown: Shown,
-    /// Work beside the UI thread.
-    pub jobs: Jobs,
-    /// A table that is being copied.
-    pub copying: Option<Copying>,
-    /// Order and units of the tables.
-    pub tables: BTreeMap<Tab, TableState>,
-    /// Open tab.
-    pub tab: Tab,
-    /// The user chose the tab, so that it no longer changes by itself.
-    pub tab_chosen: bool,
     /// What the last frame's level of detail did.
     pub stats: Stats,
     /// What the colours mean that occur.
@@ -257,7 +177,7 @@ impl Document {
         progress: &Progress,
     ) -> Result<Self, Cancelled> {
         let Loaded { trace, mut report } = loaded;
-        let rules = rules(crate::app::model::settings::user_rules(), &mut report);
+        let rules = rules(user_rules(), &mut report);
         report.sort();
         let trace = Arc::new(trace);
         let go_on = |_thousandths: u32| !progress.is_cancelled();
@@ -273,7 +193,7 @@ impl Document {
         note_instants(&trace, tree.lod(), &mut report);
         let row_state = RowState::default();
         let legend = legend_of(&trace, &analysis);
-        let (name, _) = crate::app::shell::welcome::recent_text(&paths);
+        let (name, _) = recent_text(&paths);
         Ok(Self {
             paths,
             key,
@@ -286,7 +206,6 @@ impl Document {
             band_scroll: 0.0,
             lanes_height: 400.0,
             canvas: [0.0; 4],
-            focus: None,
             gesture: Gesture::None,
             menu: None,
             range: None,
@@ -297,14 +216,6 @@ impl Document {
             only: None,
             scope: None,
             args,
-            judge_selection: false,
-            question: Question::default(),
-            shown: Shown::default(),
-            jobs: Jobs::default(),
-            copying: None,
-            tables: BTreeMap::new(),
-            tab: Tab::Verdict,
-            tab_chosen: false,
             stats: Stats::default(),
             report,
             is_sample: false,
@@ -322,6 +233,49 @@ impl Document {
     pub fn change_rows(&mut self, change: impl FnOnce(&mut RowState, &RowTree)) {
         change(&mut self.row_state, &self.tree);
         self.rows = Rows::new(Arc::clone(&self.tree), &self.row_state);
+    }
+
+    /// Opens or closes a group.
+    pub fn toggle(&mut self, node: NodeId) {
+        self.change_rows(|rows, tree| rows.toggle(tree, node));
+    }
+
+    /// Pins or unpins a lane.
+    pub fn toggle_pin(&mut self, node: NodeId) {
+        self.change_rows(|rows, tree| rows.toggle_pin(tree, node));
+    }
+
+    /// Hides all lanes but those of a group or lane.
+    pub fn show_only(&mut self, node: NodeId) {
+        self.change_rows(|rows, tree| rows.show_only(tree, node));
+    }
+
+    /// Closes or opens every group.
+    pub fn collapse_all(&mut self, collapsed: bool) {
+        self.change_rows(|rows, tree| {
+            for id in tree.ids().filter(|&id| !tree.node(id).children.is_empty()) {
+                rows.set_collapsed(tree, id, collapsed);
+            }
+        });
+    }
+
+    /// Makes tables and the walk through the waits about one rank, or all.
+    pub fn set_scope(&mut self, rank: Option<usize>) {
+        let current = self.walk.current();
+        self.scope = rank;
+        self.walk = Walk::new(&self.analysis, rank);
+        if let Some(wait) = current {
+            self.walk.set(wait);
+        }
+    }
+
+    /// What figures are about: the selected range, else what shows of the trace; and whether it was selected.
+    #[must_use]
+    pub fn focus_range(&self) -> (TimeRange, bool) {
+        match self.range {
+            Some(range) => (range, true),
+            None => (self.viewport.range().clip(self.trace.extent()), false),
+        }
     }
 
     /// What was opened, for the tooltip of its name.

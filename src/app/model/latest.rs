@@ -8,7 +8,6 @@ type Make<V> = Box<dyn FnOnce() -> V + Send>;
 
 /// The newest value of one kind of work.
 pub struct Latest<K, V> {
-    name: &'static str,
     done: Option<(K, Arc<V>)>,
     made: u64,
     /// What could not be made; it is not tried again and again.
@@ -17,12 +16,9 @@ pub struct Latest<K, V> {
     waiting: Option<(K, Make<V>, Make<()>)>,
 }
 
-impl<K: PartialEq + Clone, V: Send + Sync + 'static> Latest<K, V> {
-    /// No value yet; `name` is that of its thread.
-    #[must_use]
-    pub fn new(name: &'static str) -> Self {
+impl<K, V> Default for Latest<K, V> {
+    fn default() -> Self {
         Self {
-            name,
             done: None,
             made: 0,
             failed: None,
@@ -30,7 +26,9 @@ impl<K: PartialEq + Clone, V: Send + Sync + 'static> Latest<K, V> {
             waiting: None,
         }
     }
+}
 
+impl<K: PartialEq + Clone, V: Send + Sync + 'static> Latest<K, V> {
     /// Asks for the value of `key`, unless it is there or under way. `wake` is called when it is there.
     pub fn request(
         &mut self,
@@ -50,34 +48,6 @@ impl<K: PartialEq + Clone, V: Send + Sync + 'static> Latest<K, V> {
         self.poll();
     }
 
-    /// Takes what is ready and starts what waits.
-    pub fn poll(&mut self) {
-        if let Some((key, result)) = &self.running {
-            match result.try_recv() {
-                Ok(value) => {
-                    self.done = Some((key.clone(), Arc::new(value)));
-                    self.made += 1;
-                    self.running = None;
-                }
-                Err(TryRecvError::Disconnected) => {
-                    self.failed = Some(key.clone());
-                    self.running = None;
-                }
-                Err(TryRecvError::Empty) => return,
-            }
-        }
-        if let Some((key, make, wake)) = self.waiting.take() {
-            let (send, receive) = sync_channel(1);
-            let thread = std::thread::Builder::new().name(self.name.to_owned());
-            let spawned = thread.spawn(move || {
-                // The window may be gone by now.
-                let _ = send.send(make());
-                wake();
-            });
-            self.running = spawned.is_ok().then_some((key, receive));
-        }
-    }
-
     /// The value of `key`, if it is there.
     #[must_use]
     pub fn get(&self, key: &K) -> Option<&Arc<V>> {
@@ -95,10 +65,45 @@ impl<K: PartialEq + Clone, V: Send + Sync + 'static> Latest<K, V> {
     pub fn stamp(&self) -> u64 {
         self.made
     }
+}
 
+/// Work beside the UI thread, whatever it makes.
+pub trait Job {
+    /// Takes what is ready and starts what waits.
+    fn poll(&mut self);
     /// True while something is being made.
-    #[must_use]
-    pub fn is_busy(&self) -> bool {
+    fn is_busy(&self) -> bool;
+}
+
+impl<K: PartialEq + Clone, V: Send + Sync + 'static> Job for Latest<K, V> {
+    fn poll(&mut self) {
+        if let Some((key, result)) = &self.running {
+            match result.try_recv() {
+                Ok(value) => {
+                    self.done = Some((key.clone(), Arc::new(value)));
+                    self.made += 1;
+                    self.running = None;
+                }
+                Err(TryRecvError::Disconnected) => {
+                    self.failed = Some(key.clone());
+                    self.running = None;
+                }
+                Err(TryRecvError::Empty) => return,
+            }
+        }
+        if let Some((key, make, wake)) = self.waiting.take() {
+            let (send, receive) = sync_channel(1);
+            let thread = std::thread::Builder::new().name("stallscope-latest".to_owned());
+            let spawned = thread.spawn(move || {
+                // The window may be gone by now.
+                let _ = send.send(make());
+                wake();
+            });
+            self.running = spawned.is_ok().then_some((key, receive));
+        }
+    }
+
+    fn is_busy(&self) -> bool {
         self.running.is_some() || self.waiting.is_some()
     }
 }
@@ -109,7 +114,7 @@ mod tests {
 
     #[test]
     fn the_newest_request_wins_and_nothing_is_made_twice() {
-        let mut latest: Latest<u32, u32> = Latest::new("test");
+        let mut latest: Latest<u32, u32> = Latest::default();
         let (go, wait) = sync_channel::<()>(0);
         let (tell, told) = sync_channel(8);
         let wake = || {

@@ -124,7 +124,7 @@ impl Loading {
     pub fn name(&self) -> String {
         match self.request.sample.and_then(|i| SAMPLES.get(i)) {
             Some(sample) => sample.title.to_owned(),
-            None => crate::app::shell::welcome::recent_text(&self.request.paths).0,
+            None => settings::recent_text(&self.request.paths).0,
         }
     }
 

@@ -4,11 +4,16 @@
 pub mod action;
 pub mod command;
 pub mod document;
+pub mod facts;
+pub mod keys;
 pub mod latest;
 pub mod load;
 pub mod picker;
 pub mod picture;
+pub mod related;
+pub mod saver;
 pub mod search;
 pub mod settings;
 pub mod state;
+pub mod tab;
 pub mod walk;

@@ -1,18 +1,14 @@
 //! Pictures of the timeline: preview and file are made on threads, by the exporter that the command line uses.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use egui::{Color32, ColorImage, Context};
+use egui::{Color32, ColorImage};
 
 use crate::analysis::Analysis;
 use crate::app::model::document::Document;
-use crate::app::model::picker::{Ask, Make};
 use crate::app::model::settings::ExportChoice;
-use crate::app::model::state::AppState;
-use crate::export::png::{Lanes, PictureSize, PngOptions, SIGNATURE, render_png, suggested_name};
+use crate::export::png::{Lanes, PictureSize, PngOptions, render_png, suggested_name};
 use crate::model::Trace;
-use crate::output;
 use crate::time::TimeRange;
 use crate::view::Rows;
 
@@ -47,6 +43,15 @@ impl Source {
             analysis: Arc::clone(&doc.analysis),
             rows: doc.rows.clone(),
         }
+    }
+
+    /// The picture as a PNG file, or why there is none. Takes its time: for a thread.
+    ///
+    /// # Errors
+    /// When the picture would be too large.
+    pub fn png(&self, options: &PngOptions) -> Result<Vec<u8>, String> {
+        let picture = render_png(&self.trace, &self.analysis, &self.rows, options);
+        picture.map(|p| p.png).map_err(|e| e.to_string())
     }
 }
 
@@ -167,74 +172,9 @@ fn shrink(bytes: &[u8]) -> Result<ColorImage, png::DecodingError> {
     Ok(ColorImage::new([w, h], pixels))
 }
 
-/// Draws the picture of the open dialog into a file, or into one that the user chooses. A file that is there already is
-/// replaced only if `replace` says so.
-pub fn save(state: &mut AppState, ctx: &Context, file: Option<PathBuf>, replace: bool) {
-    let (Some(doc), Some(crate::app::dialogs::Dialog::Export(dialog))) =
-        (&state.doc, &state.dialog)
-    else {
-        return;
-    };
-    let source = Source::of(doc);
-    let options = options(doc, &dialog.choice, dialog.span, dialog.lanes);
-    let name = suggested_name(&first_name(doc), range(doc, dialog.span));
-    let inputs = inputs(doc);
-    let make: Make = Box::new(move |path| {
-        spare(path, &SIGNATURE, &inputs)?;
-        let picture = render_png(&source.trace, &source.analysis, &source.rows, &options);
-        picture.map(|p| p.png).map_err(|e| e.to_string())
-    });
-    let ask = match file {
-        Some(path) => Ask::Write(path, replace, make),
-        None => Ask::Save(name, make),
-    };
-    state.write(ctx, ask);
-}
-
-/// Asks where a text is to be written.
-#[must_use]
-pub fn ask_for_text(state: &AppState, name: String, text: String) -> Ask {
-    let inputs = state.doc.as_ref().map_or_else(Vec::new, inputs);
-    let make: Make = Box::new(move |path| {
-        // Its heading tells an older table of the same kind; the first line of JSON is too short to tell anything.
-        let heading = text.lines().next().filter(|line| line.len() > 16);
-        spare(path, heading.unwrap_or("").as_bytes(), &inputs)?;
-        Ok(text.into_bytes())
-    });
-    Ask::Save(name, make)
-}
-
-/// What the window has read: paths that were opened, the files found there, the user's own rules.
-#[must_use]
-fn inputs(doc: &Document) -> Vec<PathBuf> {
-    let files = doc.trace.sources().iter().map(|s| s.path.clone());
-    let rules = crate::app::model::settings::rules_file();
-    doc.paths
-        .iter()
-        .cloned()
-        .chain(files)
-        .chain(rules)
-        .collect()
-}
-
-/// Refuses to write over what was read; `begins` as in [`output::conflict`].
-///
-/// # Errors
-/// A sentence for the user.
-fn spare(path: &Path, begins: &[u8], inputs: &[PathBuf]) -> Result<(), String> {
-    match output::conflict(path, begins, inputs.iter().map(PathBuf::as_path)) {
-        None => Ok(()),
-        Some(conflict) => Err(format!("Not written: {conflict}. Choose another name.")),
-    }
-}
-
 /// The command line that draws what the window shows.
 #[must_use]
-pub fn command_line(state: &AppState) -> String {
-    let Some(doc) = &state.doc else {
-        return String::new();
-    };
-    let choice = &state.settings.export;
+pub fn command_line(doc: &Document, choice: &ExportChoice) -> String {
     let shown = range(doc, Span::Visible);
     let name = suggested_name(&first_name(doc), shown);
     let mut words = vec!["stallscope".to_owned(), "png".to_owned()];

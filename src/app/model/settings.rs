@@ -169,6 +169,16 @@ impl Settings {
         self.traces.truncate(MAX_TRACES);
     }
 
+    /// Scales the window by a percentage.
+    pub fn scale_ui(&mut self, percent: u32) {
+        let scaled = (self.ui_percent * percent + 50) / 100;
+        self.ui_percent = scaled.clamp(50, 300);
+        // Rounding must not keep it from reaching the size that looks best.
+        if scaled.abs_diff(100) < 5 {
+            self.ui_percent = 100;
+        }
+    }
+
     /// True until a hint was marked as seen.
     #[must_use]
     pub fn wants_hint(&self, hint: &str) -> bool {
@@ -198,6 +208,24 @@ impl Settings {
         self.recent.truncate(MAX_RECENT);
         self.traces.truncate(MAX_TRACES);
     }
+}
+
+/// Name and folder of an entry of the Recent list.
+#[must_use]
+pub fn recent_text(paths: &[PathBuf]) -> (String, String) {
+    let Some(first) = paths.first() else {
+        return (String::new(), String::new());
+    };
+    let name = first.file_name().unwrap_or(first.as_os_str());
+    let name = name.to_string_lossy().into_owned();
+    let name = match paths.len() {
+        1 => name,
+        n => format!("{n} files: {name}, …"),
+    };
+    let place = first
+        .parent()
+        .map_or(String::new(), |p| p.display().to_string());
+    (name, place)
 }
 
 /// Where settings are kept.

@@ -3,15 +3,15 @@
 use egui::{RichText, Ui};
 use serde_json::{Map, Value};
 
-use super::{by_phase, waker};
+use super::panel::waker;
 use crate::analysis::{LayerClass, SpanFigures};
-use crate::app::apply::navigate;
-use crate::app::canvas::hover;
 use crate::app::model::action::{Action, Actions};
 use crate::app::model::command::Command;
 use crate::app::model::document::Document;
-use crate::app::model::latest::Latest;
-use crate::app::model::state::AppState;
+use crate::app::model::facts::{by_phase, copy_text, step_of, wait_of};
+use crate::app::model::latest::{Job, Latest};
+use crate::app::model::related;
+use crate::app::widgets::look::Look;
 use crate::app::widgets::table::percent;
 use crate::import::SharedArgs;
 use crate::model::SpanId;
@@ -32,13 +32,85 @@ pub struct About {
     args: Result<Option<Map<String, Value>>, String>,
 }
 
-/// About the selected span.
-pub type Job = Latest<SpanId, About>;
+/// The panel about the selected span.
+#[derive(Default)]
+pub struct Inspector {
+    job: Latest<SpanId, About>,
+}
 
-fn request(ui: &Ui, doc: &mut Document, span: SpanId) {
-    let (analysis, args) = (doc.analysis.clone(), doc.args.clone());
-    let make = move || about(&analysis, &args, span);
-    doc.jobs.span.request(span, make, waker(ui.ctx()));
+impl Inspector {
+    /// The work beside the UI thread that finds out about the span.
+    pub fn job(&mut self) -> &mut dyn Job {
+        &mut self.job
+    }
+
+    /// Draws what is known of a span.
+    pub fn ui(
+        &mut self,
+        ui: &mut Ui,
+        doc: &Document,
+        span: SpanId,
+        look: &Look,
+        actions: &mut Actions,
+    ) {
+        let (analysis, args) = (doc.analysis.clone(), doc.args.clone());
+        let make = move || about(&analysis, &args, span);
+        self.job.request(span, make, waker(ui.ctx()));
+        ui.spacing_mut().item_spacing.y = 3.0;
+        ui.spacing_mut().interact_size.y = 17.0;
+        ui.horizontal(|ui| {
+            let name = RichText::new(doc.trace.span_name(span)).strong();
+            let width = ui.available_width() - 52.0;
+            ui.allocate_ui(egui::vec2(width, 20.0), |ui| {
+                ui.set_width(width);
+                ui.add(egui::Label::new(name).truncate())
+                    .on_hover_text(doc.trace.span_name(span));
+            });
+            if ui
+                .small_button("Copy")
+                .on_hover_text("Copies all of this (Ctrl+C)")
+                .clicked()
+            {
+                let text = self.text(doc, span);
+                actions.push(Action::CopyText(text, "Span copied"));
+            }
+        });
+        let about = self.job.get(&span).map(|about| &**about);
+        egui::ScrollArea::vertical()
+            .auto_shrink([false, false])
+            .show(ui, |ui| {
+                egui::Grid::new("span facts")
+                    .num_columns(2)
+                    .spacing([10.0, 3.0])
+                    .show(ui, |ui| {
+                        for (key, value) in facts(doc, span, about) {
+                            ui.label(RichText::new(key).color(look.weak));
+                            ui.add(egui::Label::new(&value).truncate())
+                                .on_hover_text(value);
+                            ui.end_row();
+                        }
+                    });
+                links_ui(ui, doc, span, actions);
+                args_ui(ui, about, look.weak);
+            });
+    }
+
+    /// All that is known of a span, as tab-separated lines.
+    #[must_use]
+    pub fn text(&self, doc: &Document, span: SpanId) -> String {
+        let about = self.job.get(&span).map(|about| &**about);
+        let mut lines = vec![format!("Name\t{}", doc.trace.span_name(span))];
+        let facts = facts(doc, span, about).into_iter();
+        lines.extend(facts.map(|(k, v)| format!("{k}\t{v}")));
+        let spans = doc.trace.spans();
+        lines.push(format!("Start (ns)\t{}", spans.start(span)));
+        lines.push(format!("Duration (ns)\t{}", spans.dur(span)));
+        if let Some(Ok(Some(args))) = about.map(|a| &a.args) {
+            let clean = |v: &Value| value_text(v).replace(['\t', '\n', '\r'], " ");
+            lines.extend(args.iter().map(|(k, v)| format!("{k}\t{}", clean(v))));
+        }
+        lines.join("\n") + "\n"
+    }
 }
 
 fn about(analysis: &crate::analysis::Analysis, args: &SharedArgs, span: SpanId) -> About {
@@ -82,57 +154,8 @@ fn self_time(trace: &crate::model::Trace, span: SpanId) -> i64 {
     range.len() - covered
 }
 
-/// Draws the inspector.
-pub fn inspector_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
-    let Some(doc) = &mut state.doc else {
-        return;
-    };
-    let Some(span) = doc.span else {
-        return;
-    };
-    request(ui, doc, span);
-    let doc = &*doc;
-    ui.spacing_mut().item_spacing.y = 3.0;
-    ui.spacing_mut().interact_size.y = 17.0;
-    ui.horizontal(|ui| {
-        let name = RichText::new(doc.trace.span_name(span)).strong();
-        let width = ui.available_width() - 52.0;
-        ui.allocate_ui(egui::vec2(width, 20.0), |ui| {
-            ui.set_width(width);
-            ui.add(egui::Label::new(name).truncate())
-                .on_hover_text(doc.trace.span_name(span));
-        });
-        if ui
-            .small_button("Copy")
-            .on_hover_text("Copies all of this (Ctrl+C)")
-            .clicked()
-        {
-            let text = span_text(doc, span);
-            actions.push(Action::CopyText(text, "Span copied"));
-        }
-    });
-    egui::ScrollArea::vertical()
-        .auto_shrink([false, false])
-        .show(ui, |ui| {
-            let weak = state.look.weak;
-            egui::Grid::new("span facts")
-                .num_columns(2)
-                .spacing([10.0, 3.0])
-                .show(ui, |ui| {
-                    for (key, value) in facts(doc, span) {
-                        ui.label(RichText::new(key).color(weak));
-                        ui.add(egui::Label::new(&value).truncate())
-                            .on_hover_text(value);
-                        ui.end_row();
-                    }
-                });
-            links_ui(ui, doc, span, actions);
-            args_ui(ui, doc, span, weak);
-        });
-}
-
 /// What is known of a span: (what, value).
-fn facts(doc: &Document, span: SpanId) -> Vec<(&'static str, String)> {
+fn facts(doc: &Document, span: SpanId, about: Option<&About>) -> Vec<(&'static str, String)> {
     let (trace, analysis) = (&doc.trace, &doc.analysis);
     let spans = trace.spans();
     let lane = trace.lane(spans.lane(span));
@@ -145,18 +168,17 @@ fn facts(doc: &Document, span: SpanId) -> Vec<(&'static str, String)> {
         ("Start", format_ns(spans.start(span))),
         ("Duration", format_ns(spans.dur(span))),
     ];
-    let about = doc.jobs.span.get(&span);
     if let Some(about) = about {
         out.push(("Self time", format_ns(about.self_time)));
     }
-    if let Some((step, share)) = hover::step_of(doc, span) {
+    if let Some((step, share)) = step_of(doc, span) {
         out.push((
             "Step",
-            format!("{}, {} of it", hover::short_step(step), percent(share)),
+            format!("{}, {} of it", step.short(), percent(share)),
         ));
     }
     let is_wait = analysis.layers().class_of(span) == LayerClass::Wait;
-    if let Some(w) = crate::app::canvas::wait_of(doc, span).filter(|_| is_wait) {
+    if let Some(w) = wait_of(doc, span).filter(|_| is_wait) {
         let wait = &analysis.waits()[w];
         if let (Some(exposed), Some(hidden)) = (wait.exposed, wait.hidden) {
             out.push(("Exposed", format_ns(exposed)));
@@ -176,14 +198,14 @@ fn facts(doc: &Document, span: SpanId) -> Vec<(&'static str, String)> {
     };
     out.push(("Lane", lane_name));
     out.push(("Category", trace.category(spans.cat(span)).name.clone()));
-    if let Some(parent) = navigate::parent(trace, doc.tree.lod(), span) {
+    if let Some(parent) = related::parent(trace, doc.tree.lod(), span) {
         out.push(("Parent", trace.span_name(parent).to_owned()));
     }
     if let Some(copy) = trace.copy(span) {
         let bytes = copy.bytes.map_or("–".to_owned(), |b| {
             crate::app::model::load::bytes_text(b.unsigned_abs())
         });
-        let kind = copy.kind.map_or("memset", hover::copy_text);
+        let kind = copy.kind.map_or("memset", copy_text);
         out.push(("Copy", format!("{kind}, {bytes}")));
     }
     if trace.is_unfinished(span) {
@@ -209,9 +231,9 @@ fn facts(doc: &Document, span: SpanId) -> Vec<(&'static str, String)> {
 }
 
 fn links_ui(ui: &mut Ui, doc: &Document, span: SpanId, actions: &mut Actions) {
-    let up = navigate::parent(&doc.trace, doc.tree.lod(), span).is_some();
+    let up = related::parent(&doc.trace, doc.tree.lod(), span).is_some();
     let back = doc.trace.launch_of(span).is_some();
-    let on = navigate::linked(&doc.trace, span, true).is_some();
+    let on = related::linked(&doc.trace, span, true).is_some();
     ui.horizontal_wrapped(|ui| {
         for (is, command, text) in [
             (true, Command::ZoomToSelection, "Zoom"),
@@ -239,9 +261,9 @@ fn links_ui(ui: &mut Ui, doc: &Document, span: SpanId, actions: &mut Actions) {
     });
 }
 
-fn args_ui(ui: &mut Ui, doc: &Document, span: SpanId, weak: egui::Color32) {
+fn args_ui(ui: &mut Ui, about: Option<&About>, weak: egui::Color32) {
     ui.add_space(4.0);
-    let Some(about) = doc.jobs.span.get(&span) else {
+    let Some(about) = about else {
         ui.spinner();
         return;
     };
@@ -277,30 +299,4 @@ fn value_text(value: &Value) -> String {
         Value::String(s) => s.clone(),
         other => other.to_string(),
     }
-}
-
-/// The selected span as text.
-#[must_use]
-pub fn selected_text(state: &AppState) -> Option<String> {
-    let doc = state.doc.as_ref()?;
-    Some(span_text(doc, doc.span?))
-}
-
-/// All that the inspector knows, as tab-separated lines.
-#[must_use]
-pub fn span_text(doc: &Document, span: SpanId) -> String {
-    let mut lines = vec![format!("Name\t{}", doc.trace.span_name(span))];
-    lines.extend(
-        facts(doc, span)
-            .into_iter()
-            .map(|(k, v)| format!("{k}\t{v}")),
-    );
-    let spans = doc.trace.spans();
-    lines.push(format!("Start (ns)\t{}", spans.start(span)));
-    lines.push(format!("Duration (ns)\t{}", spans.dur(span)));
-    if let Some(Ok(Some(args))) = doc.jobs.span.get(&span).map(|a| &a.args) {
-        let clean = |v: &Value| value_text(v).replace(['\t', '\n', '\r'], " ");
-        lines.extend(args.iter().map(|(k, v)| format!("{k}\t{}", clean(v))));
-    }
-    lines.join("\n") + "\n"
 }

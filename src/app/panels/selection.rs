@@ -6,108 +6,118 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use egui::{RichText, Ui};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{FnTable, shown_ui, waker};
+use super::panel::{Panel, UseTable, waker};
 use crate::analysis::{
     Analysis, GpuHeadline, LayerClass, LayerId, LayerRow, Percentiles, Scope, Selection,
 };
 use crate::app::model::action::{Action, Actions};
 use crate::app::model::document::Document;
-use crate::app::model::latest::Latest;
-use crate::app::model::state::AppState;
+use crate::app::model::latest::{self, Latest};
+use crate::app::widgets::fn_table::FnTable;
 use crate::app::widgets::look::Look;
-use crate::app::widgets::table::{Cell, Column, Table, TableState, percent};
+use crate::app::widgets::table::{Cell, Column, TableState, percent, table_ui};
 use crate::time::{TimeRange, format_ns};
 
 /// Percentiles by layer, of a window and scope; `None` when a newer window came first.
-pub type Job = Latest<(TimeRange, Scope), Option<BTreeMap<LayerId, Percentiles>>>;
+type Job = Latest<(TimeRange, Scope), Option<BTreeMap<LayerId, Percentiles>>>;
 
-/// Figures of a selection that is shown, kept while nothing changes.
+/// What the tab is called.
+pub const TITLE: &str = "Selection";
+
+/// The tab. Its figures are kept while nothing changes.
 #[derive(Default)]
-pub struct Shown {
-    /// The newest figures.
-    pub selection: Option<Selection>,
-    /// Changes with them.
-    pub stamp: u64,
+pub struct SelectionPanel {
+    selection: Option<Arc<Selection>>,
+    /// Changes with the figures.
+    stamp: u64,
+    job: Job,
+    /// Stops whoever computes percentiles of an older window.
     cancel: Arc<AtomicBool>,
+    order: TableState,
 }
 
-/// What the panel is about: the selected range, else what shows; and whether it was selected.
-#[must_use]
-pub fn window(doc: &Document) -> (TimeRange, bool) {
-    match doc.range {
-        Some(range) => (range, true),
-        None => (doc.viewport.range().clip(doc.trace.extent()), false),
+impl SelectionPanel {
+    /// The figures, up to date.
+    fn refresh(&mut self, doc: &Document) -> Arc<Selection> {
+        let (range, _) = doc.focus_range();
+        let scope = doc.scope.map_or(Scope::All, Scope::Rank);
+        let same = |s: &&Arc<Selection>| s.window == range && s.scope == scope;
+        if let Some(selection) = self.selection.as_ref().filter(same) {
+            return Arc::clone(selection);
+        }
+        self.stamp += 1;
+        self.cancel.store(true, Ordering::Relaxed);
+        self.cancel = Arc::default();
+        let selection = Arc::new(doc.analysis.selection(range, scope));
+        self.selection = Some(Arc::clone(&selection));
+        selection
     }
 }
 
-/// Brings the figures up to date.
-pub fn refresh(doc: &mut Document) {
-    let (range, _) = window(doc);
-    let scope = doc.scope.map_or(Scope::All, Scope::Rank);
-    let same = |s: &Selection| s.window == range && s.scope == scope;
-    if !doc.shown.selection.as_ref().is_some_and(same) {
-        doc.shown.selection = Some(doc.analysis.selection(range, scope));
-        doc.shown.stamp += 1;
-        // Whoever computes percentiles of another window can stop.
-        doc.shown.cancel.store(true, Ordering::Relaxed);
-        doc.shown.cancel = Arc::default();
+/// The percentiles of a selection, if they are there.
+fn percentiles<'a>(job: &'a Job, of: &Selection) -> Option<&'a BTreeMap<LayerId, Percentiles>> {
+    let known = job.get(&(of.window, of.scope))?;
+    (**known).as_ref()
+}
+
+impl Panel for SelectionPanel {
+    fn name() -> (&'static str, &'static str) {
+        (
+            TITLE,
+            "Figures of the selected range or the visible window.",
+        )
+    }
+
+    fn job(&mut self) -> &mut dyn latest::Job {
+        &mut self.job
+    }
+
+    fn ui(&mut self, ui: &mut Ui, doc: &Document, look: &Look, actions: &mut Actions) {
+        let selection = self.refresh(doc);
+        let key = (selection.window, selection.scope);
+        let (analysis, cancel) = (doc.analysis.clone(), Arc::clone(&self.cancel));
+        let make = move || analysis.percentiles(key.0, key.1, &cancel);
+        self.job.request(key, make, waker(ui.ctx()));
+        headline_ui(ui, doc, &selection, look);
+        if selection.rows.is_empty() {
+            ui.add_space(8.0);
+            let why = "Nothing was recorded in this range.";
+            ui.label(RichText::new(why).color(look.weak));
+            return;
+        }
+        self.table(doc, look, &mut |table, order, stamp| {
+            if let Some(row) = table_ui(ui, TITLE, table, order, stamp) {
+                let layer = rows(&doc.analysis, &selection)[row].layer;
+                let name = &doc.analysis.layers().info(layer).name;
+                actions.push(Action::SearchFor(format!("layer:{name}")));
+            }
+        });
+    }
+
+    fn has_table(&self) -> bool {
+        true
+    }
+
+    fn table(&mut self, doc: &Document, look: &Look, use_it: UseTable<'_>) {
+        let selection = self.refresh(doc);
+        let known = percentiles(&self.job, &selection);
+        // Percentiles that arrive may change the order.
+        let stamp = self.stamp * 2 + u64::from(known.is_some());
+        let rows = rows(&doc.analysis, &selection);
+        let table = table(&doc.analysis, &selection, &rows, known, look);
+        use_it(&table, &mut self.order, stamp);
+    }
+
+    fn json(&mut self, doc: &Document) -> Option<Value> {
+        let selection = self.refresh(doc);
+        Some(json(doc, &selection, percentiles(&self.job, &selection)))
     }
 }
 
-fn request_percentiles(ui: &Ui, doc: &mut Document) {
-    let Some(key) = doc.shown.selection.as_ref().map(|s| (s.window, s.scope)) else {
-        return;
-    };
-    let (analysis, cancel) = (doc.analysis.clone(), Arc::clone(&doc.shown.cancel));
-    let make = move || analysis.percentiles(key.0, key.1, &cancel);
-    doc.jobs.selection.request(key, make, waker(ui.ctx()));
-}
-
-fn percentiles(doc: &Document) -> Option<Arc<Option<BTreeMap<LayerId, Percentiles>>>> {
-    let shown = doc.shown.selection.as_ref()?;
-    doc.jobs
-        .selection
-        .get(&(shown.window, shown.scope))
-        .cloned()
-}
-
-/// Draws the tab.
-pub fn selection_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
-    let look = state.look.clone();
-    let Some(doc) = &mut state.doc else {
-        return;
-    };
-    refresh(doc);
-    request_percentiles(ui, doc);
-    headline_ui(ui, doc, &look);
-    let Some(selection) = doc.shown.selection.clone() else {
-        return;
-    };
-    if selection.rows.is_empty() {
-        ui.add_space(8.0);
-        let why = "Nothing was recorded in this range.";
-        ui.label(RichText::new(why).color(look.weak));
-        return;
-    }
-    let (analysis, known) = (doc.analysis.clone(), percentiles(doc));
-    let rows = rows(&analysis, &selection);
-    // Percentiles that arrive may change the order.
-    let stamp = doc.shown.stamp * 2 + u64::from(known.is_some());
-    let by_layer = known.as_ref().and_then(|k| k.as_ref().as_ref());
-    let table = table(&analysis, &selection, &rows, by_layer, &look);
-    if let Some(row) = shown_ui(ui, doc, &table, stamp, TableState::default()) {
-        let name = &analysis.layers().info(rows[row].layer).name;
-        actions.push(Action::SearchFor(format!("layer:{name}")));
-    }
-}
-
-fn headline_ui(ui: &mut Ui, doc: &Document, look: &Look) {
-    let Some(s) = &doc.shown.selection else {
-        return;
-    };
-    let (range, selected) = window(doc);
+fn headline_ui(ui: &mut Ui, doc: &Document, s: &Selection, look: &Look) {
+    let (range, selected) = doc.focus_range();
     let whose = match doc.scope {
         Some(r) => format!("rank {}", doc.analysis.ranks()[r].rank),
         None if doc.analysis.ranks().len() > 1 => "all ranks".to_owned(),
@@ -151,7 +161,7 @@ fn count(n: usize, word: &str) -> String {
 
 /// Means over GPUs, rounded half up; parts of one GPU add up to the window.
 #[must_use]
-pub fn mean(gpus: &[GpuHeadline], part: impl Fn(&GpuHeadline) -> i64) -> i64 {
+fn mean(gpus: &[GpuHeadline], part: impl Fn(&GpuHeadline) -> i64) -> i64 {
     let n = i64::try_from(gpus.len()).unwrap_or(1).max(1);
     (gpus.iter().map(part).sum::<i64>() + n / 2).div_euclid(n)
 }
@@ -305,40 +315,18 @@ fn table<'a>(
     .swatch(move |row| Some(look.swatch(analysis.layers().info(rows[row].layer).class)))
 }
 
-/// Runs `use_it` with the table.
-pub fn with_table<R>(
-    doc: &mut Document,
-    look: &Look,
-    use_it: impl FnOnce(&dyn Table, u64) -> R,
-) -> Option<R> {
-    refresh(doc);
-    let selection = doc.shown.selection.as_ref()?;
-    let known = percentiles(doc);
-    let rows = rows(&doc.analysis, selection);
-    let by_layer = known.as_ref().and_then(|k| k.as_ref().as_ref());
-    let table = table(&doc.analysis, selection, &rows, by_layer, look);
-    Some(use_it(&table, doc.shown.stamp))
-}
-
-/// All figures as JSON text, times in nanoseconds.
-#[must_use]
-pub fn json(doc: &mut Document) -> Option<String> {
-    serde_json::to_string_pretty(&value(doc)?).ok()
-}
-
 /// All figures, times in nanoseconds.
-#[must_use]
-pub fn value(doc: &mut Document) -> Option<serde_json::Value> {
-    refresh(doc);
-    let selection = doc.shown.selection.as_ref()?;
+fn json(
+    doc: &Document,
+    selection: &Selection,
+    known: Option<&BTreeMap<LayerId, Percentiles>>,
+) -> Value {
     let waits = selection.waits_recorded;
     let exposure = waits && !selection.gpus.is_empty();
-    let known = percentiles(doc);
-    let by_layer = known.as_ref().and_then(|k| k.as_ref().as_ref());
     let layers: Vec<_> = rows(&doc.analysis, selection)
         .into_iter()
         .map(|r| {
-            let p = by_layer.and_then(|k| k.get(&r.layer));
+            let p = known.and_then(|k| k.get(&r.layer));
             json!({
                 "layer": doc.analysis.layers().info(r.layer).name,
                 "wall_ns": r.wall,
@@ -367,7 +355,7 @@ pub fn value(doc: &mut Document) -> Option<serde_json::Value> {
             })
         })
         .collect();
-    Some(json!({
+    json!({
         "start_ns": selection.window.start,
         "end_ns": selection.window.end,
         "steps": selection.steps,
@@ -378,7 +366,7 @@ pub fn value(doc: &mut Document) -> Option<serde_json::Value> {
         "wait_not_recorded_ns": waits.then_some(selection.wait.not_recorded),
         "gpus": gpus,
         "layers": layers,
-    }))
+    })
 }
 
 fn is_gpu(class: LayerClass) -> bool {

@@ -1,19 +1,16 @@
 //! The Steps tab: a stacked bar and a row per step.
 
-use std::sync::Arc;
-
 use egui::{Ui, vec2};
 use egui_plot::{AxisHints, Bar, BarChart, Plot};
 
-use super::{FnTable, Scope, busy_ui, caption_ui, empty_ui, shown_ui, waker};
+use super::panel::{Scope, TablePanel};
 use crate::analysis::{ColumnSummary, LayerId, StepRow};
-use crate::app::canvas::hover::short_step;
 use crate::app::model::action::{Action, Actions};
 use crate::app::model::document::Document;
-use crate::app::model::latest::Latest;
-use crate::app::model::state::AppState;
-use crate::app::widgets::look::{Look, color, mix};
-use crate::app::widgets::table::{Cell, Column, Table, TableState};
+use crate::app::widgets::fn_table::FnTable;
+use crate::app::widgets::look::Look;
+use crate::app::widgets::look::{color, mix};
+use crate::app::widgets::table::{Cell, Column};
 use crate::time::{TimeRange, Unit, format_ns};
 use crate::view::Swatch;
 
@@ -27,6 +24,9 @@ const MIN_BARS: f64 = 12.0;
 
 const NONE: &str = "No steps found: no ProfilerStep, NVTX or step spans, and no fetch spans to derive them from. \
     Give torch.profiler a schedule and call prof.step(), or mark steps with an NVTX range.";
+
+/// The tab.
+pub struct StepsPanel;
 
 /// Steps of the ranks in scope, and what the bars show of them.
 pub struct Steps {
@@ -45,59 +45,124 @@ struct Group {
     other: f64,
 }
 
-/// Steps of the ranks in scope.
-pub type Job = Latest<Option<usize>, Steps>;
+impl TablePanel for StepsPanel {
+    type Figures = Steps;
+    const TITLE: &'static str = "Steps";
+    const ABOUT: &'static str = "One bar and one row per training step.";
+    const FOLLOWS_RANGE: bool = false;
 
-/// Draws the tab.
-pub fn steps_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
-    let look = state.look.clone();
-    let Some(doc) = &mut state.doc else {
-        return;
-    };
-    let Some(steps) = request(ui, doc) else {
-        busy_ui(ui);
-        return;
-    };
-    let rows = &steps.rows;
-    if rows.is_empty() {
-        empty_ui(ui, state, NONE);
-        return;
-    }
-    let known = steps.gpu;
-    // In a low panel the rows go before the bars.
-    if ui.available_height() >= CHART + 90.0
-        && let Some(range) = chart_ui(ui, &steps.bars, known, &look)
-    {
-        actions.push(Action::ZoomToRange(range));
-    }
-    caption_ui(ui, state, &steps.summary);
-    let Some(doc) = &mut state.doc else {
-        return;
-    };
-    let (analysis, stamp) = (doc.analysis.clone(), doc.jobs.steps.stamp());
-    let table = table(&analysis, &steps, doc.range);
-    if let Some(row) = shown_ui(ui, doc, &table, stamp, TableState::default()) {
-        actions.push(Action::ZoomToRange(rows[row].range));
-    }
-}
-
-fn request(ui: &Ui, doc: &mut Document) -> Option<Arc<Steps>> {
-    let (analysis, scope) = (doc.analysis.clone(), Scope::of(doc));
-    let ranks: Vec<usize> = scope.ranks(doc).collect();
-    let make = move || {
-        let all = analysis.trace().extent();
-        let gpu = ranks.iter().any(|&r| analysis.ranks()[r].gpu.is_some());
-        let rows = ranks.into_iter().flat_map(|r| analysis.step_rows(r, all).0);
-        let rows: Vec<StepRow> = rows.cloned().collect();
-        Steps {
-            summary: summary(&rows, gpu),
-            bars: bars(&rows, gpu),
-            gpu,
-            rows,
+    fn make(doc: &Document, scope: Scope) -> impl FnOnce() -> Steps + Send + 'static {
+        let analysis = doc.analysis.clone();
+        let ranks: Vec<usize> = scope.ranks(doc).collect();
+        move || {
+            let gpu = ranks.iter().any(|&r| analysis.ranks()[r].gpu.is_some());
+            let rows = ranks
+                .into_iter()
+                .flat_map(|r| analysis.step_rows(r, scope.range).0);
+            let rows: Vec<StepRow> = rows.cloned().collect();
+            Steps {
+                summary: summary(&rows, gpu),
+                bars: bars(&rows, gpu),
+                gpu,
+                rows,
+            }
         }
-    };
-    doc.jobs.steps.request(scope.rank, make, waker(ui.ctx()));
-    doc.jobs.steps.last().cloned()
+    }
+
+    fn empty(_doc: &Document, steps: &Steps) -> Option<&'static str> {
+        steps.rows.is_empty().then_some(NONE)
+    }
+
+    fn above_ui(ui: &mut Ui, steps: &Steps, look: &Look, actions: &mut Actions) {
+        // In a low panel the rows go before the bars.
+        if ui.available_height() >= CHART + 90.0
+            && let Some(range) = chart_ui(ui, &steps.bars, steps.gpu, look)
+        {
+            actions.push(Action::ZoomToRange(range));
+        }
+    }
+
+    fn caption(_doc: &Document, steps: &Steps) -> String {
+        steps.summary.clone()
+    }
+
+    fn table<'a>(doc: &'a Document, steps: &'a Steps, _look: &'a Look) -> FnTable<'a> {
+        let (analysis, range) = (&doc.analysis, doc.range);
+        let rows = &steps.rows;
+        let mut columns = vec![
+            Column::text("Step", 130.0, "Number or name"),
+            Column::number("Rank", 46.0, "Distributed rank"),
+            Column::number("Time", 100.0, "Length of the step"),
+            Column::number("Wait", 100.0, "The loop waits for its batch"),
+            Column::number("Exposed", 96.0, "Of it the GPU had nothing to do"),
+            Column::number("Hidden", 96.0, "Of it the GPU was still working"),
+            Column::number("GPU busy", 100.0, "The GPU worked during the step"),
+            Column::number(
+                "GPU idle",
+                96.0,
+                "The GPU had nothing to do during the step",
+            ),
+            Column::number(
+                "Launched",
+                100.0,
+                "GPU time of the work that the step launched",
+            ),
+            Column::number("Operations", 80.0, "GPU operations that it launched"),
+            Column::number(
+                "In sync",
+                96.0,
+                "The loop was blocked in calls that wait for the GPU",
+            ),
+            Column::number(
+                "First kernel",
+                96.0,
+                "Start of its first kernel after its own start",
+            ),
+            Column::number(
+                "GPU lag",
+                96.0,
+                "End of its last GPU work after its own end",
+            ),
+        ];
+        for (_, title) in PHASES {
+            columns.push(Column::number(
+                title,
+                96.0,
+                "Time in this phase, exclusive, CPU clock",
+            ));
+        }
+        columns.push(Column::number("Other", 96.0, "Time in no phase"));
+        let layers: Vec<Option<LayerId>> = PHASES
+            .iter()
+            .map(|(name, _)| analysis.layers().find(name))
+            .collect();
+        FnTable::new(columns, rows.len(), move |row, column| {
+            let r = &rows[row];
+            let info = &analysis.ranks()[r.rank];
+            match column {
+                0 => Cell::text(info.steps[r.step].short()),
+                1 => Cell::Count(u64::from(info.rank)),
+                2 => Cell::Ns(r.time()),
+                3 => Cell::ns(r.wait),
+                4 => Cell::ns(r.wait_exposed),
+                5 => Cell::ns(r.wait_hidden),
+                6 => Cell::ns(r.gpu_busy),
+                7 => Cell::ns(r.gpu_idle),
+                8 => Cell::ns(r.launched),
+                9 => r.n_ops.map_or(Cell::None, Cell::Count),
+                10 => Cell::ns(r.in_sync),
+                11 => Cell::ns(r.first_kernel),
+                12 => Cell::ns(r.gpu_lag),
+                i if i < 13 + PHASES.len() => Cell::ns(layers[i - 13].and_then(|l| r.phase(l))),
+                _ => Cell::Ns(r.other),
+            }
+        })
+        .selected(move |row| range == Some(rows[row].range))
+    }
+
+    fn clicked(steps: &Steps, row: usize) -> Option<Action> {
+        Some(Action::ZoomToRange(steps.rows[row].range))
+    }
 }
 
 /// Sum, median, 95th percentile and maximum of step time and of exposed wait (of all wait where no GPU is known).
@@ -248,89 +313,3 @@ const PHASES: [(&str, &str); 5] = [
     ("optimizer", "Optimizer"),
     ("compute", "Compute"),
 ];
-
-fn table<'a>(
-    analysis: &'a crate::analysis::Analysis,
-    steps: &'a Steps,
-    range: Option<TimeRange>,
-) -> FnTable<'a> {
-    let rows = &steps.rows;
-    let mut columns = vec![
-        Column::text("Step", 130.0, "Number or name"),
-        Column::number("Rank", 46.0, "Distributed rank"),
-        Column::number("Time", 100.0, "Length of the step"),
-        Column::number("Wait", 100.0, "The loop waits for its batch"),
-        Column::number("Exposed", 96.0, "Of it the GPU had nothing to do"),
-        Column::number("Hidden", 96.0, "Of it the GPU was still working"),
-        Column::number("GPU busy", 100.0, "The GPU worked during the step"),
-        Column::number(
-            "GPU idle",
-            96.0,
-            "The GPU had nothing to do during the step",
-        ),
-        Column::number(
-            "Launched",
-            100.0,
-            "GPU time of the work that the step launched",
-        ),
-        Column::number("Operations", 80.0, "GPU operations that it launched"),
-        Column::number(
-            "In sync",
-            96.0,
-            "The loop was blocked in calls that wait for the GPU",
-        ),
-        Column::number(
-            "First kernel",
-            96.0,
-            "Start of its first kernel after its own start",
-        ),
-        Column::number(
-            "GPU lag",
-            96.0,
-            "End of its last GPU work after its own end",
-        ),
-    ];
-    for (_, title) in PHASES {
-        columns.push(Column::number(
-            title,
-            96.0,
-            "Time in this phase, exclusive, CPU clock",
-        ));
-    }
-    columns.push(Column::number("Other", 96.0, "Time in no phase"));
-    let layers: Vec<Option<LayerId>> = PHASES
-        .iter()
-        .map(|(name, _)| analysis.layers().find(name))
-        .collect();
-    FnTable::new(columns, rows.len(), move |row, column| {
-        let r = &rows[row];
-        let info = &analysis.ranks()[r.rank];
-        match column {
-            0 => Cell::text(short_step(&info.steps[r.step])),
-            1 => Cell::Count(u64::from(info.rank)),
-            2 => Cell::Ns(r.time()),
-            3 => Cell::ns(r.wait),
-            4 => Cell::ns(r.wait_exposed),
-            5 => Cell::ns(r.wait_hidden),
-            6 => Cell::ns(r.gpu_busy),
-            7 => Cell::ns(r.gpu_idle),
-            8 => Cell::ns(r.launched),
-            9 => r.n_ops.map_or(Cell::None, Cell::Count),
-            10 => Cell::ns(r.in_sync),
-            11 => Cell::ns(r.first_kernel),
-            12 => Cell::ns(r.gpu_lag),
-            i if i < 13 + PHASES.len() => Cell::ns(layers[i - 13].and_then(|l| r.phase(l))),
-            _ => Cell::Ns(r.other),
-        }
-    })
-    .selected(move |row| range == Some(rows[row].range))
-}
-
-/// Runs `use_it` with the table.
-pub fn with_table<R>(doc: &Document, use_it: impl FnOnce(&dyn Table, u64) -> R) -> Option<R> {
-    let steps = doc.jobs.steps.last()?;
-    Some(use_it(
-        &table(&doc.analysis, steps, None),
-        doc.jobs.steps.stamp(),
-    ))
-}

@@ -1,77 +1,117 @@
 //! The Streams tab: every pair of streams of a GPU and how much of the time both were busy.
 
-use std::sync::Arc;
-
-use egui::Ui;
-
-use super::{FnTable, Scope, busy_ui, caption_ui, empty_ui, shown_ui, waker};
+use super::panel::{Scope, TablePanel};
 use crate::analysis::{STREAMS_PAIRED, StreamPair, StreamPairs};
-use crate::app::model::action::Actions;
 use crate::app::model::document::Document;
-use crate::app::model::latest::Latest;
-use crate::app::model::state::AppState;
-use crate::app::widgets::table::{Cell, Column, Table, TableState, percent};
+use crate::app::widgets::fn_table::FnTable;
+use crate::app::widgets::look::Look;
+use crate::app::widgets::table::{Cell, Column, TableState, percent};
 use crate::model::{StreamId, Trace};
 use crate::time::{format_count, format_ns};
 
-/// Pairs of streams in a window.
-pub type Job = Latest<Scope, StreamPairs>;
+/// The tab.
+pub struct Streams;
 
-/// Draws the tab.
-pub fn streams_ui(ui: &mut Ui, state: &mut AppState, _actions: &mut Actions) {
-    let Some(doc) = &mut state.doc else {
-        return;
-    };
-    let Some(found) = request(ui, doc) else {
-        busy_ui(ui);
-        return;
-    };
-    let pairs = found.pairs.as_slice();
-    if pairs.is_empty() {
-        let why = match doc.trace.streams().len() {
+impl TablePanel for Streams {
+    type Figures = StreamPairs;
+    const TITLE: &'static str = "Streams";
+    const ABOUT: &'static str = "GPU streams and how much each pair overlaps.";
+    const FOLLOWS_RANGE: bool = true;
+
+    fn make(doc: &Document, scope: Scope) -> impl FnOnce() -> StreamPairs + Send + 'static {
+        let analysis = doc.analysis.clone();
+        let gpu = scope.rank.map(|r| analysis.ranks()[r].gpu);
+        move || {
+            let mut pairs = analysis.stream_pairs(scope.range);
+            if let Some(gpu) = gpu {
+                let trace = analysis.trace();
+                let own = gpu.map(|g| analysis.gpus()[g].device);
+                pairs.retain_gpus(trace, |device| Some(device) == own);
+            }
+            // Streams without work in the range say nothing.
+            pairs.pairs.retain(|p| p.min_busy > 0);
+            pairs
+        }
+    }
+
+    fn empty(doc: &Document, found: &StreamPairs) -> Option<&'static str> {
+        if !found.pairs.is_empty() {
+            return None;
+        }
+        Some(match doc.trace.streams().len() {
             0 => "No GPU streams in this trace.",
             _ if doc.range.is_some() => {
                 "No two streams of a GPU worked in the selected range: there is no pair that could overlap."
             }
             _ => "No GPU has two streams with work: there is no pair that could overlap.",
-        };
-        empty_ui(ui, state, why);
-        return;
+        })
     }
-    let mut text = sentence(&doc.trace, pairs);
-    let left_out = found.count_left_out();
-    if left_out > 0 {
-        text.push_str(&format!(
-            " Only the {STREAMS_PAIRED} busiest streams of a GPU are compared: {} other pairs are not listed.",
-            format_count(left_out)
-        ));
-    }
-    caption_ui(ui, state, &text);
-    let Some(doc) = &mut state.doc else {
-        return;
-    };
-    let (trace, stamp) = (doc.trace.clone(), doc.jobs.streams.stamp());
-    let table = table(&trace, pairs);
-    shown_ui(ui, doc, &table, stamp, TableState::descending(3));
-}
 
-fn request(ui: &Ui, doc: &mut Document) -> Option<Arc<StreamPairs>> {
-    let scope = Scope::of(doc);
-    let analysis = doc.analysis.clone();
-    let gpu = scope.rank.map(|r| analysis.ranks()[r].gpu);
-    let make = move || {
-        let mut pairs = analysis.stream_pairs(scope.range);
-        if let Some(gpu) = gpu {
-            let trace = analysis.trace();
-            let own = gpu.map(|g| analysis.gpus()[g].device);
-            pairs.retain_gpus(trace, |device| Some(device) == own);
+    fn caption(doc: &Document, found: &StreamPairs) -> String {
+        let mut text = sentence(&doc.trace, &found.pairs);
+        let left_out = found.count_left_out();
+        if left_out > 0 {
+            text.push_str(&format!(
+                " Only the {STREAMS_PAIRED} busiest streams of a GPU are compared: {} other pairs are not listed.",
+                format_count(left_out)
+            ));
         }
-        // Streams without work in the range say nothing.
-        pairs.pairs.retain(|p| p.min_busy > 0);
-        pairs
-    };
-    doc.jobs.streams.request(scope, make, waker(ui.ctx()));
-    doc.jobs.streams.last().cloned()
+        text
+    }
+
+    fn table<'a>(doc: &'a Document, found: &'a StreamPairs, _look: &'a Look) -> FnTable<'a> {
+        let (trace, pairs) = (&doc.trace, &found.pairs);
+        let columns = vec![
+            Column::text("GPU", 60.0, "Device number"),
+            Column::text("First", 100.0, "One stream"),
+            Column::text("Second", 100.0, "The other stream"),
+            Column::number("Both busy", 105.0, "Both had work at the same time"),
+            Column::number("Less busy", 105.0, "Busy time of the one that is less busy"),
+            Column::number("Overlap", 75.0, "Both busy as a share of the less busy one"),
+            Column::number("Kernel, kernel", 110.0, "Kernels on both"),
+            Column::number(
+                "Copy, kernel",
+                110.0,
+                "The first copies under kernels of the second",
+            ),
+            Column::number(
+                "Kernel, copy",
+                110.0,
+                "Kernels of the first over copies of the second",
+            ),
+            Column::number(
+                "Comm, kernel",
+                110.0,
+                "Communication of the first under kernels of the second",
+            ),
+            Column::number(
+                "Kernel, comm",
+                110.0,
+                "Kernels of the first over communication of the second",
+            ),
+        ];
+        FnTable::new(columns, pairs.len(), move |row, column| {
+            let p = &pairs[row];
+            match column {
+                0 => Cell::text(trace.device(trace.stream(p.first).device).index.to_string()),
+                1 => Cell::text(name(trace, p.first)),
+                2 => Cell::text(name(trace, p.second)),
+                3 => Cell::Ns(p.both),
+                4 => Cell::Ns(p.min_busy),
+                5 => p.ratio().map_or(Cell::None, Cell::Share),
+                6 => Cell::Ns(p.kernel_kernel),
+                7 => Cell::Ns(p.copy_kernel),
+                8 => Cell::Ns(p.kernel_copy),
+                9 => Cell::Ns(p.comm_kernel),
+                _ => Cell::Ns(p.kernel_comm),
+            }
+        })
+        .fixed()
+    }
+
+    fn order(_doc: &Document) -> TableState {
+        TableState::descending(3)
+    }
 }
 
 fn name(trace: &Trace, id: StreamId) -> String {
@@ -95,62 +135,4 @@ fn sentence(trace: &Trace, pairs: &[StreamPair]) -> String {
         most.ratio().map_or("–".to_owned(), percent),
         format_ns(most.copy_kernel + most.kernel_copy),
     )
-}
-
-fn table<'a>(trace: &'a Trace, pairs: &'a [StreamPair]) -> FnTable<'a> {
-    let columns = vec![
-        Column::text("GPU", 60.0, "Device number"),
-        Column::text("First", 100.0, "One stream"),
-        Column::text("Second", 100.0, "The other stream"),
-        Column::number("Both busy", 105.0, "Both had work at the same time"),
-        Column::number("Less busy", 105.0, "Busy time of the one that is less busy"),
-        Column::number("Overlap", 75.0, "Both busy as a share of the less busy one"),
-        Column::number("Kernel, kernel", 110.0, "Kernels on both"),
-        Column::number(
-            "Copy, kernel",
-            110.0,
-            "The first copies under kernels of the second",
-        ),
-        Column::number(
-            "Kernel, copy",
-            110.0,
-            "Kernels of the first over copies of the second",
-        ),
-        Column::number(
-            "Comm, kernel",
-            110.0,
-            "Communication of the first under kernels of the second",
-        ),
-        Column::number(
-            "Kernel, comm",
-            110.0,
-            "Kernels of the first over communication of the second",
-        ),
-    ];
-    FnTable::new(columns, pairs.len(), move |row, column| {
-        let p = &pairs[row];
-        match column {
-            0 => Cell::text(trace.device(trace.stream(p.first).device).index.to_string()),
-            1 => Cell::text(name(trace, p.first)),
-            2 => Cell::text(name(trace, p.second)),
-            3 => Cell::Ns(p.both),
-            4 => Cell::Ns(p.min_busy),
-            5 => p.ratio().map_or(Cell::None, Cell::Share),
-            6 => Cell::Ns(p.kernel_kernel),
-            7 => Cell::Ns(p.copy_kernel),
-            8 => Cell::Ns(p.kernel_copy),
-            9 => Cell::Ns(p.comm_kernel),
-            _ => Cell::Ns(p.kernel_comm),
-        }
-    })
-    .fixed()
-}
-
-/// Runs `use_it` with the table.
-pub fn with_table<R>(doc: &Document, use_it: impl FnOnce(&dyn Table, u64) -> R) -> Option<R> {
-    let pairs = doc.jobs.streams.last()?;
-    Some(use_it(
-        &table(&doc.trace, &pairs.pairs),
-        doc.jobs.streams.stamp(),
-    ))
 }

@@ -2,70 +2,86 @@
 
 use egui::{RichText, Ui};
 
-use super::{busy_ui, waker};
+use super::panel::{Panel, busy_ui, waker};
 use crate::analysis::{Analysis, Evidence, Issue, Missing, Severity, Verdict};
 use crate::app::model::action::{Action, Actions};
 use crate::app::model::document::Document;
-use crate::app::model::latest::Latest;
-use crate::app::model::state::AppState;
+use crate::app::model::latest::{Job, Latest};
 use crate::app::widgets::look::Look;
 use crate::app::widgets::table::percent;
 use crate::time::{TimeRange, format_ns};
 
-/// Verdicts of a window; the first is the one to show.
-pub type Job = Latest<TimeRange, Vec<Verdict>>;
+/// What the tab is called.
+pub const TITLE: &str = "Verdict";
 
 /// Steps below which a verdict is weak.
 const FEW_STEPS: usize = 20;
 
-/// The window that is judged: the selection where the user wants that, else the whole trace.
-fn window(doc: &Document) -> TimeRange {
-    match (doc.judge_selection, doc.range) {
-        (true, Some(range)) => range,
-        _ => doc.trace.extent(),
+/// The tab.
+#[derive(Default)]
+pub struct VerdictPanel {
+    /// The verdict is about the selection, not the whole trace.
+    of_selection: bool,
+    /// Verdicts of a window; the first is the one to show.
+    job: Latest<TimeRange, Vec<Verdict>>,
+}
+
+impl Panel for VerdictPanel {
+    fn name() -> (&'static str, &'static str) {
+        (
+            TITLE,
+            "What bounds the training, why, and what to try next.",
+        )
+    }
+
+    fn job(&mut self) -> &mut dyn Job {
+        &mut self.job
+    }
+
+    fn ui(&mut self, ui: &mut Ui, doc: &Document, look: &Look, actions: &mut Actions) {
+        let range = match (self.of_selection, doc.range) {
+            (true, Some(range)) => range,
+            _ => doc.trace.extent(),
+        };
+        let analysis = doc.analysis.clone();
+        let make = move || analysis.verdicts(range);
+        self.job.request(range, make, waker(ui.ctx()));
+        let Some(verdicts) = self.job.last().cloned() else {
+            busy_ui(ui);
+            return;
+        };
+        let shown = doc
+            .scope
+            .and_then(|r| verdicts.iter().find(|v| v.rank == r))
+            .or(verdicts.first());
+        let Some(verdict) = shown else {
+            return;
+        };
+        egui::ScrollArea::vertical()
+            .auto_shrink([false, false])
+            .show(ui, |ui| {
+                ui.spacing_mut().item_spacing.y = 4.0;
+                judged_ui(ui, doc, verdict, &mut self.of_selection, look);
+                for (i, issue) in verdict.issues.iter().enumerate() {
+                    issue_ui(ui, doc, issue, i == 0, look, actions);
+                }
+                left_out_ui(ui, verdict, look, actions);
+                missing_ui(ui, doc, verdict, look);
+                if doc.scope.is_none() {
+                    others_ui(ui, doc, &verdicts, verdict.rank, look, actions);
+                }
+            });
+    }
+
+    fn text(&self, doc: &Document) -> Option<(String, &'static str)> {
+        let verdicts = self.job.last()?.iter();
+        let text = verdicts.map(|v| verdict_text(&doc.analysis, v)).collect();
+        Some((text, "Verdict copied"))
     }
 }
 
-/// Draws the tab.
-pub fn verdict_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
-    let look = state.look.clone();
-    let Some(doc) = &mut state.doc else {
-        return;
-    };
-    let range = window(doc);
-    let analysis = doc.analysis.clone();
-    let make = move || analysis.verdicts(range);
-    doc.jobs.verdict.request(range, make, waker(ui.ctx()));
-    let Some(verdicts) = doc.jobs.verdict.last().cloned() else {
-        busy_ui(ui);
-        return;
-    };
-    let doc = &*doc;
-    let shown = doc
-        .scope
-        .and_then(|r| verdicts.iter().find(|v| v.rank == r))
-        .or(verdicts.first());
-    let Some(verdict) = shown else {
-        return;
-    };
-    egui::ScrollArea::vertical()
-        .auto_shrink([false, false])
-        .show(ui, |ui| {
-            ui.spacing_mut().item_spacing.y = 4.0;
-            judged_ui(ui, doc, verdict, &look, actions);
-            for (i, issue) in verdict.issues.iter().enumerate() {
-                issue_ui(ui, doc, issue, i == 0, &look, actions);
-            }
-            left_out_ui(ui, verdict, &look, actions);
-            missing_ui(ui, doc, verdict, &look);
-            if doc.scope.is_none() {
-                others_ui(ui, doc, &verdicts, verdict.rank, &look, actions);
-            }
-        });
-}
-
 /// What was judged, and whether that is little.
-fn judged_ui(ui: &mut Ui, doc: &Document, verdict: &Verdict, look: &Look, actions: &mut Actions) {
+fn judged_ui(ui: &mut Ui, doc: &Document, verdict: &Verdict, of_selection: &mut bool, look: &Look) {
     ui.horizontal_wrapped(|ui| {
         let ranks = doc.analysis.ranks();
         let rank = if ranks.len() > 1 {
@@ -89,13 +105,10 @@ fn judged_ui(ui: &mut Ui, doc: &Document, verdict: &Verdict, look: &Look, action
         }
         parts.retain(|p| !p.is_empty());
         ui.label(RichText::new(parts.join(" · ")).small().color(look.weak));
-        if doc.range.is_some() || doc.judge_selection {
-            let mut on = doc.judge_selection;
-            if ui
-                .checkbox(&mut on, RichText::new("judge the selection").small())
-                .changed()
-            {
-                actions.push(Action::JudgeSelection(on));
+        if doc.range.is_some() || *of_selection {
+            let text = RichText::new("judge the selection").small();
+            if ui.checkbox(of_selection, text).changed() {
+                ui.ctx().request_repaint();
             }
         }
     });
@@ -243,17 +256,7 @@ fn missing_ui(ui: &mut Ui, doc: &Document, verdict: &Verdict, look: &Look) {
     }
 }
 
-/// The verdict as text.
-#[must_use]
-pub fn text(doc: &Document) -> Option<String> {
-    let verdicts = doc.jobs.verdict.last()?;
-    let mut out = String::new();
-    for verdict in verdicts.iter() {
-        out.push_str(&verdict_text(&doc.analysis, verdict));
-    }
-    Some(out)
-}
-
+/// A verdict as text.
 fn verdict_text(analysis: &Analysis, verdict: &Verdict) -> String {
     let mut out = format!("Rank {}\n", analysis.ranks()[verdict.rank].rank);
     for issue in &verdict.issues {

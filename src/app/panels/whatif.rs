@@ -3,15 +3,16 @@
 use egui::{Grid, RichText, Slider, Ui, vec2};
 use egui_plot::{AxisHints, Bar, BarChart, Plot, PlotPoint, Text};
 
-use super::{Scope, busy_ui, empty_ui, waker};
+use super::panel::{Panel, Scope, busy_ui, empty_ui, waker};
 use crate::analysis::{Basis, Rates, WhatIf, counted};
-use crate::app::model::action::{Action, Actions};
+use crate::app::model::action::Actions;
 use crate::app::model::document::Document;
-use crate::app::model::latest::Latest;
-use crate::app::model::state::AppState;
+use crate::app::model::latest::{Job, Latest};
 use crate::app::widgets::look::{Look, color, mix};
 use crate::time::format_ns;
 use crate::view::Swatch;
+
+const TITLE: &str = "What-if";
 
 /// Most workers of the slider and the chart.
 const MAX_WORKERS: u32 = 32;
@@ -31,70 +32,78 @@ const LIMITS: &str = "Limits of the model: loading grows with the number of work
     memory limits are not modelled.";
 
 /// What is asked.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Question {
+#[derive(Clone, Copy, Default, PartialEq)]
+struct Question {
     /// Workers; `None` until the user moved the slider.
-    pub workers: Option<u32>,
+    workers: Option<u32>,
     /// CPU cores for them; `None` = enough.
-    pub cores: Option<u32>,
+    cores: Option<u32>,
     /// Share of the data in memory.
-    pub cached: f64,
+    cached: f64,
 }
 
-impl Default for Question {
-    fn default() -> Self {
-        Self {
-            workers: None,
-            cores: None,
-            cached: 0.0,
+/// The tab.
+#[derive(Default)]
+pub struct WhatIfPanel {
+    question: Question,
+    /// Costs and rates of a rank in the scope.
+    job: Latest<Scope, Option<Rates>>,
+}
+
+impl Panel for WhatIfPanel {
+    fn name() -> (&'static str, &'static str) {
+        (TITLE, "Step time with other workers, cores or cached data.")
+    }
+
+    fn job(&mut self) -> &mut dyn Job {
+        &mut self.job
+    }
+
+    fn ui(&mut self, ui: &mut Ui, doc: &Document, look: &Look, _actions: &mut Actions) {
+        let (analysis, scope) = (doc.analysis.clone(), Scope::of(doc));
+        let rank = scope.rank.unwrap_or(0);
+        let make = move || analysis.rates(rank, scope.range);
+        self.job.request(scope, make, waker(ui.ctx()));
+        let Some(rates) = self.job.last().cloned() else {
+            busy_ui(ui);
+            return;
+        };
+        let Some(rates) = &*rates else {
+            let why = if scope.selected { NONE_HERE } else { NONE };
+            empty_ui(ui, look, why);
+            return;
+        };
+        let question = self.question;
+        egui::ScrollArea::vertical()
+            .auto_shrink([false, false])
+            .show(ui, |ui| {
+                ui.horizontal_top(|ui| {
+                    ui.vertical(|ui| {
+                        ui.set_width(330.0);
+                        self.question = question_ui(ui, rates, question);
+                        ui.add_space(8.0);
+                        answer_ui(ui, rates, question, look);
+                    });
+                    ui.add_space(20.0);
+                    ui.vertical(|ui| {
+                        let known = doc.analysis.ranks()[rank].gpu.is_some();
+                        chart_ui(ui, rates, question, known, look);
+                        notes_ui(ui, doc, rates, look);
+                    });
+                });
+            });
+        if self.question != question {
+            ui.ctx().request_repaint();
         }
+    }
+
+    fn follows_range(&self) -> bool {
+        true
     }
 }
 
-/// Costs and rates of a rank in the scope.
-pub type Job = Latest<Scope, Option<Rates>>;
-
-/// Draws the tab.
-pub fn whatif_ui(ui: &mut Ui, state: &mut AppState, actions: &mut Actions) {
-    let look = state.look.clone();
-    let Some(doc) = &mut state.doc else {
-        return;
-    };
-    let (analysis, scope) = (doc.analysis.clone(), Scope::of(doc));
-    let rank = scope.rank.unwrap_or(0);
-    let make = move || analysis.rates(rank, scope.range);
-    doc.jobs.whatif.request(scope, make, waker(ui.ctx()));
-    let Some(rates) = doc.jobs.whatif.last().cloned() else {
-        busy_ui(ui);
-        return;
-    };
-    let Some(rates) = &*rates else {
-        let why = if scope.selected { NONE_HERE } else { NONE };
-        empty_ui(ui, state, why);
-        return;
-    };
-    let question = doc.question;
-    egui::ScrollArea::vertical()
-        .auto_shrink([false, false])
-        .show(ui, |ui| {
-            ui.horizontal_top(|ui| {
-                ui.vertical(|ui| {
-                    ui.set_width(330.0);
-                    question_ui(ui, rates, question, actions);
-                    ui.add_space(8.0);
-                    answer_ui(ui, rates, question, &look);
-                });
-                ui.add_space(20.0);
-                ui.vertical(|ui| {
-                    let known = doc.analysis.ranks()[rank].gpu.is_some();
-                    chart_ui(ui, rates, question, known, &look);
-                    notes_ui(ui, doc, rates, &look);
-                });
-            });
-        });
-}
-
-fn question_ui(ui: &mut Ui, rates: &Rates, question: Question, actions: &mut Actions) {
+/// Lets the user change the question.
+fn question_ui(ui: &mut Ui, rates: &Rates, question: Question) -> Question {
     let mut asked = question;
     let mut workers = question.workers.unwrap_or(rates.workers);
     let mut cores = question.cores.unwrap_or(MAX_CORES);
@@ -134,9 +143,7 @@ fn question_ui(ui: &mut Ui, rates: &Rates, question: Question, actions: &mut Act
             }
             ui.end_row();
         });
-    if asked != question {
-        actions.push(Action::Ask(asked));
-    }
+    asked
 }
 
 /// A slider whose focus can be seen.

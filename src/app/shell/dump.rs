@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::app::dialogs::Dialog;
 use crate::app::model::document::Document;
 use crate::app::model::state::AppState;
-use crate::app::panels;
+use crate::app::panels::Panels;
 use crate::output;
 
 /// Writes the state where the environment asks for it.
@@ -28,11 +28,11 @@ impl Dump {
     }
 
     /// Writes the state if it changed.
-    pub fn write(&mut self, state: &mut AppState) {
+    pub fn write(&mut self, state: &AppState, panels: &mut Panels, dialog: Option<&Dialog>) {
         let Some(file) = &self.file else {
             return;
         };
-        let text = value(state).to_string();
+        let text = value(state, panels, dialog).to_string();
         if text == self.last {
             return;
         }
@@ -44,9 +44,8 @@ impl Dump {
 }
 
 /// What the window shows.
-#[must_use]
-pub fn value(state: &mut AppState) -> Value {
-    let dialog = match &state.dialog {
+fn value(state: &AppState, panels: &mut Panels, dialog: Option<&Dialog>) -> Value {
+    let dialog = match dialog {
         None => Value::Null,
         Some(Dialog::Error(e)) => json!({ "error": e.cause() }),
         Some(Dialog::Help) => json!("help"),
@@ -60,17 +59,17 @@ pub fn value(state: &mut AppState) -> Value {
         "dialog": dialog,
         "written": written,
         "dark": state.look.theme.dark,
-        "trace": state.doc.as_mut().map(document),
+        "trace": state.doc.as_ref().map(|doc| document(doc, panels)),
     })
 }
 
-fn document(doc: &mut Document) -> Value {
+fn document(doc: &Document, panels: &mut Panels) -> Value {
     let range = doc.viewport.range();
-    let selection = panels::selection_json(doc);
+    let selection = panels.selection_json(doc);
     json!({
         "name": doc.name,
         "spans": doc.trace.counted_spans(),
-        "tab": doc.tab.title(),
+        "tab": panels.open().title,
         "view": [range.start, range.end],
         "moving": doc.moving.is_some(),
         "canvas": doc.canvas,

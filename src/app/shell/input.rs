@@ -10,10 +10,11 @@ use crate::app::model::action::{Action, Actions};
 use crate::app::model::command::Command;
 use crate::app::model::load::Request;
 use crate::app::model::state::AppState;
+use crate::app::panels::commands;
 use crate::app::shell::toolbar::search_id;
 
 /// Turns key presses into commands. While a text field has the focus, keys that write text are left to it.
-pub fn keys(ctx: &Context, state: &mut AppState, actions: &mut Actions) {
+pub fn keys(ctx: &Context, dialog: Option<&Dialog>, actions: &mut Actions) {
     let typing = ctx.text_edit_focused();
     let focus = ctx.memory(|m| m.focused());
     let on_widget = focus.is_some_and(|id| id != canvas_id()) && !typing;
@@ -37,9 +38,11 @@ pub fn keys(ctx: &Context, state: &mut AppState, actions: &mut Actions) {
                 if on_widget && for_widget {
                     continue;
                 }
-                let Some(command) = Command::for_key(key, physical_key, modifiers, typing) else {
+                let all = commands();
+                let Some(command) = Command::for_key(all, key, physical_key, modifiers, typing)
+                else {
                     if typing && key == Key::Escape {
-                        leave_text(ctx, state, in_search, actions);
+                        leave_text(ctx, in_search || dialog.is_some(), actions);
                     }
                     continue;
                 };
@@ -47,7 +50,7 @@ pub fn keys(ctx: &Context, state: &mut AppState, actions: &mut Actions) {
                 if command == Command::Clear && menu_open {
                     continue;
                 }
-                if allowed(state, command) {
+                if allowed(dialog, command) {
                     actions.push(Action::Do(command));
                 }
             }
@@ -56,19 +59,19 @@ pub fn keys(ctx: &Context, state: &mut AppState, actions: &mut Actions) {
     }
 }
 
-/// Esc in a text field: out of the field; in the search box it also clears the search.
-fn leave_text(ctx: &Context, state: &AppState, in_search: bool, actions: &mut Actions) {
+/// Esc in a text field: out of the field; in the search box it also clears the search, in a dialog it closes that.
+fn leave_text(ctx: &Context, clear: bool, actions: &mut Actions) {
     if let Some(id) = ctx.memory(|m| m.focused()) {
         ctx.memory_mut(|m| m.surrender_focus(id));
     }
-    if in_search || state.dialog.is_some() {
+    if clear {
         actions.push(Action::Do(Command::Clear));
     }
 }
 
 /// Under a dialog only what opens or closes one works.
-fn allowed(state: &AppState, command: Command) -> bool {
-    match state.dialog {
+fn allowed(dialog: Option<&Dialog>, command: Command) -> bool {
+    match dialog {
         None => true,
         Some(Dialog::Help) if command == Command::Help => true,
         Some(_) => matches!(

@@ -6,8 +6,8 @@ use crate::analysis::counted;
 use crate::app::model::action::{Action, Actions};
 use crate::app::model::command::Command;
 use crate::app::model::load::Request;
+use crate::app::model::settings::recent_text;
 use crate::app::model::state::AppState;
-use crate::app::shell::welcome::recent_text;
 use crate::samples::SAMPLES;
 
 /// Height of the line, points.

@@ -1,12 +1,11 @@
 //! The first screen: open, drop, samples, recent files, a few keys.
 
-use std::path::PathBuf;
-
 use egui::{Align, Layout, RichText, Sense, Stroke, Ui, WidgetInfo, accesskit::Role, vec2};
 
 use crate::app::model::action::{Action, Actions};
 use crate::app::model::command::Command;
 use crate::app::model::load::Request;
+use crate::app::model::settings::recent_text;
 use crate::app::model::state::AppState;
 use crate::samples::SAMPLES;
 
@@ -134,24 +133,6 @@ fn recent_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
             }
         });
     }
-}
-
-/// Name and folder of an entry of the Recent list.
-#[must_use]
-pub fn recent_text(paths: &[PathBuf]) -> (String, String) {
-    let Some(first) = paths.first() else {
-        return (String::new(), String::new());
-    };
-    let name = first.file_name().unwrap_or(first.as_os_str());
-    let name = name.to_string_lossy().into_owned();
-    let name = match paths.len() {
-        1 => name,
-        n => format!("{n} files: {name}, …"),
-    };
-    let place = first
-        .parent()
-        .map_or(String::new(), |p| p.display().to_string());
-    (name, place)
 }
 
 /// One clickable line: name, then what it is.

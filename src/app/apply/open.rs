@@ -1,0 +1,136 @@
+//! Opening traces, and what threads and file dialogs bring back.
+
+use egui::{Context, ViewportCommand};
+
+use super::remember::recall;
+use super::window::App;
+use crate::app::canvas::Focus;
+use crate::app::dialogs::{Dialog, ErrorDialog};
+use crate::app::model::document::Document;
+use crate::app::model::load::{Loading, Outcome, Request};
+use crate::app::model::picker::{Picked, Picker};
+use crate::app::panels::Panels;
+use crate::import::{ErrorKind, LoadError};
+
+impl App {
+    /// Starts opening; what is open stays until that is done.
+    pub fn open(&mut self, ctx: &Context, request: Request) {
+        if request.paths.is_empty() && request.sample.is_none() {
+            return;
+        }
+        if let Some(running) = self.state.loading.take() {
+            running.cancel();
+        }
+        let wake = ctx.clone();
+        match Loading::start(request.clone(), move || wake.request_repaint()) {
+            Ok(loading) => self.state.loading = Some(loading),
+            Err(e) => self.not_opened(e, request),
+        }
+    }
+
+    /// Stops opening.
+    pub(super) fn cancel_loading(&mut self) {
+        if let Some(loading) = self.state.loading.take() {
+            loading.cancel();
+            self.state.say("Cancelled".to_owned());
+        }
+    }
+
+    /// Takes what threads finished since the last frame.
+    pub(crate) fn poll(&mut self, ctx: &Context) {
+        self.state.now = ctx.input(|i| i.time);
+        self.state.poll_recent();
+        if let Some(outcome) = self.state.loading.as_mut().and_then(Loading::poll) {
+            self.opened(ctx, outcome);
+        }
+        if let Some(picked) = self.state.picker.as_ref().and_then(Picker::poll) {
+            self.state.picker = None;
+            self.picked(ctx, picked);
+        }
+        self.state.on_doc(|doc| {
+            doc.search.poll();
+        });
+        self.panels.poll();
+        for job in self.focus.jobs() {
+            job.poll();
+        }
+        self.go_on_copying(ctx);
+        self.state.expire_toasts(ctx);
+    }
+
+    fn picked(&mut self, ctx: &Context, picked: Picked) {
+        match picked {
+            Picked::Open(paths) => {
+                let request = Request {
+                    paths,
+                    ..Request::default()
+                };
+                self.open(ctx, request);
+            }
+            Picked::Written(path) => {
+                self.state.say(format!("Written: {}", path.display()));
+                if let Some(Dialog::Export(dialog)) = &self.dialog {
+                    self.state.settings.export = dialog.choice.clone();
+                    self.dialog = None;
+                }
+                self.state.settings.export_folder = path.parent().map(Into::into);
+                self.state.settings_changed();
+                self.state.last_written = Some(path);
+            }
+            Picked::Exists(path) => {
+                if let Some(Dialog::Export(dialog)) = &mut self.dialog {
+                    dialog.exists = Some(path);
+                }
+            }
+            Picked::NoDialog => {
+                let what = "This system has no file dialog.".to_owned();
+                let instead =
+                    "Drop files on the window, or name them on the command line: stallscope PATH…";
+                self.fail(what, instead.to_owned());
+            }
+            Picked::Failed(what, details) => self.fail(what, details),
+            Picked::Nothing => {}
+        }
+    }
+
+    fn opened(&mut self, ctx: &Context, outcome: Outcome) {
+        let Some(loading) = self.state.loading.take() else {
+            return;
+        };
+        match outcome {
+            Outcome::Opened(doc) => self.show_trace(ctx, *doc),
+            Outcome::Failed(e) if e.kind == ErrorKind::Cancelled => {}
+            Outcome::Failed(e) => self.not_opened(e, loading.request),
+        }
+    }
+
+    fn not_opened(&mut self, why: LoadError, request: Request) {
+        let dialog = ErrorDialog::Failed(why, request);
+        self.dialog = Some(Dialog::Error(Box::new(dialog)));
+    }
+
+    /// Makes a trace the open one, as it was looked at last time.
+    fn show_trace(&mut self, ctx: &Context, mut doc: Document) {
+        self.remember();
+        let state = &mut self.state;
+        if !doc.is_sample {
+            state.settings.add_recent(&doc.paths);
+        }
+        state.check_recent();
+        let mut panels = Panels::default();
+        if let Some(memory) = state.settings.trace(&doc.key) {
+            recall(&mut doc, &mut panels, memory);
+        }
+        doc.history.record(doc.viewport.window(), 0);
+        let title = format!("{} – Stallscope", doc.name);
+        ctx.send_viewport_cmd(ViewportCommand::Title(title));
+        self.focus = Focus::default();
+        let old_panels = std::mem::replace(&mut self.panels, panels);
+        if let Some(old) = state.doc.replace(doc) {
+            // Millions of spans take their time to go. Where no thread starts, they go here.
+            let thread = std::thread::Builder::new().name("stallscope-close".to_owned());
+            drop(thread.spawn(move || drop((old, old_panels))));
+        }
+        state.settings_changed();
+    }
+}

@@ -1,0 +1,104 @@
+//! What is known of spans, steps and waits, in words: tooltips, inspector and tables say the same.
+
+use super::document::Document;
+use crate::analysis::{Analysis, LayerId, Step, SyncFigures, Wait};
+use crate::model::{CopyKind, SpanId};
+use crate::time::format_ns;
+
+/// The step that a span starts in, and which share of it the span takes.
+#[must_use]
+pub fn step_of(doc: &Document, span: SpanId) -> Option<(&Step, f64)> {
+    let lane = doc.trace.lane(doc.trace.spans().lane(span));
+    let ranks = doc.analysis.ranks();
+    let rank = ranks
+        .iter()
+        .find(|r| r.rank == lane.rank)
+        .or(ranks.first())?;
+    let range = doc.trace.spans().range(span);
+    let i = rank
+        .steps
+        .partition_point(|s| s.range.start <= range.start)
+        .checked_sub(1)?;
+    let step = &rank.steps[i];
+    let inside = step.range.clip(range).len();
+    step.range
+        .contains(range.start)
+        .then(|| (step, inside as f64 / step.range.len().max(1) as f64))
+}
+
+/// The wait that a span makes.
+#[must_use]
+pub fn wait_of(doc: &Document, span: SpanId) -> Option<usize> {
+    let range = doc.trace.spans().range(span);
+    let waits = doc.analysis.waits();
+    let i = waits.partition_point(|w| w.range.start <= range.start);
+    (0..i)
+        .rev()
+        .take(64)
+        .find(|&w| waits[w].span == span || waits[w].range.covers(range))
+}
+
+/// How a wait divides into exposed, hidden and not recorded time.
+#[must_use]
+pub fn parts_text(wait: &Wait) -> String {
+    let (Some(exposed), Some(hidden)) = (wait.exposed, wait.hidden) else {
+        return "No GPU events: what was hidden cannot be told".to_owned();
+    };
+    let mut parts = vec![
+        format!("{} exposed", format_ns(exposed)),
+        format!("{} hidden", format_ns(hidden)),
+    ];
+    if wait.unrecorded > 0 {
+        parts.push(format!("{} not recorded", format_ns(wait.unrecorded)));
+    }
+    parts.join(" · ")
+}
+
+/// Direction of a copy in words.
+#[must_use]
+pub fn copy_text(kind: CopyKind) -> &'static str {
+    match kind {
+        CopyKind::HostToDevice => "host to device",
+        CopyKind::DeviceToHost => "device to host",
+        CopyKind::DeviceToDevice => "within the device",
+        CopyKind::PeerToPeer => "device to device",
+        CopyKind::HostToHost => "within the host",
+        CopyKind::Managed => "unified memory",
+        CopyKind::Other(_) => "copy",
+    }
+}
+
+/// A phase by the name of its layer.
+#[must_use]
+pub fn phase(analysis: &Analysis, id: Option<LayerId>) -> &str {
+    id.map_or("no phase", |l| &analysis.layers().info(l).name)
+}
+
+/// `forward 27 ms, backward 40 ms`.
+#[must_use]
+pub fn by_phase(analysis: &Analysis, row: &SyncFigures) -> String {
+    let part =
+        |&(p, ns): &(Option<LayerId>, i64)| format!("{} {}", phase(analysis, p), format_ns(ns));
+    let parts: Vec<String> = row.absorbed_by_phase.iter().map(part).collect();
+    parts.join(", ")
+}
+
+/// Whose GPU work a synchronising call waited for: `waits for GPU work queued by: forward 70 %, backward 30 %`.
+#[must_use]
+pub fn queued_by(analysis: &Analysis, row: &SyncFigures) -> String {
+    let mut parts: Vec<(Option<LayerId>, i64)> = row.absorbed_by_phase.clone();
+    parts.retain(|p| p.1 > 0);
+    parts.sort_by_key(|p| std::cmp::Reverse(p.1));
+    let whole: i64 = parts.iter().map(|p| p.1).sum();
+    if whole == 0 {
+        return "waits for no GPU work".to_owned();
+    }
+    let parts: Vec<String> = parts
+        .iter()
+        .map(|&(p, ns)| {
+            let share = ns as f64 / whole as f64 * 100.0;
+            format!("{} {share:.0} %", phase(analysis, p))
+        })
+        .collect();
+    format!("waits for GPU work queued by: {}", parts.join(", "))
+}
