@@ -54,7 +54,7 @@ fn cell(analysis: &Analysis, heading: &str, value: Value<'_>) -> String {
     match value {
         Value::Time(ns) => time(heading, ns),
         Value::Mean(ns) => known(ns.map(|ns| format!("{:.3}", ns / 1e6))),
-        Value::Rate(rate) => known(rate.map(|r| format!("{r:.1}"))),
+        Value::Average(x) | Value::Rate(x) => known(x.map(|x| format!("{x:.1}"))),
         Value::Phase(layer) => phase(layer),
         Value::Phases(parts) => {
             let part = |&(layer, ns): &(_, i64)| format!("{} {}", phase(layer), ms(ns));

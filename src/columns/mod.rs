@@ -14,8 +14,10 @@ macro_rules! columns {
     };
 }
 
+mod lanes;
 mod layers;
 mod names;
+mod queues;
 mod ranks;
 mod steps;
 mod streams;
@@ -24,8 +26,10 @@ mod waits;
 mod whatif;
 mod workers;
 
+pub use lanes::LANE;
 pub use layers::LAYER;
-pub use names::NAME;
+pub use names::{NAME, SPAN};
+pub use queues::QUEUE;
 pub use ranks::RANK;
 pub use steps::STEP;
 pub use streams::STREAM_PAIR;
@@ -92,6 +96,8 @@ pub enum Value<'a> {
     Mean(Option<f64>),
     /// A number of things.
     Count(Option<u64>),
+    /// A mean number of things.
+    Average(Option<f64>),
     /// Part and whole: unknown where there is no whole.
     Share(i64, i64),
     /// Things per second.
@@ -114,6 +120,8 @@ pub enum Get<R: 'static> {
     Mean(fn(&Analysis, &R) -> Option<f64>),
     /// [`Value::Count`].
     Count(fn(&Analysis, &R) -> Option<u64>),
+    /// [`Value::Average`].
+    Average(fn(&Analysis, &R) -> Option<f64>),
     /// [`Value::Share`].
     Share(fn(&Analysis, &R) -> (i64, i64)),
     /// [`Value::Rate`].
@@ -178,7 +186,7 @@ impl<R> Column<R> {
     pub const fn unit(&self) -> Unit {
         match self.get {
             Get::Time(_) | Get::Mean(_) | Get::Phases(_) => Unit::Ns,
-            Get::Count(_) => Unit::Count,
+            Get::Count(_) | Get::Average(_) => Unit::Count,
             Get::Share(_) => Unit::Share,
             Get::Rate(_) => Unit::PerSecond,
             Get::Text(_) | Get::Phase(_) => Unit::Text,
@@ -209,6 +217,7 @@ impl<R> Column<R> {
             Get::Time(get) => Value::Time(get(analysis, row)),
             Get::Mean(get) => Value::Mean(get(analysis, row)),
             Get::Count(get) => Value::Count(get(analysis, row)),
+            Get::Average(get) => Value::Average(get(analysis, row)),
             Get::Share(get) => {
                 let (part, whole) = get(analysis, row);
                 Value::Share(part, whole)
@@ -303,9 +312,12 @@ mod tests {
 
     #[test]
     fn columns_have_one_key_and_what_their_outputs_need() {
+        check("LANE", LANE);
         check("LAYER", LAYER);
         check("NAME", NAME);
+        check("QUEUE", QUEUE);
         check("RANK", RANK);
+        check("SPAN", SPAN);
         check("STEP", STEP);
         check("STREAM_PAIR", STREAM_PAIR);
         check("SYNC", SYNC);

@@ -1,9 +1,9 @@
-//! Columns of CPU spans by name.
+//! Columns of CPU spans against the GPU.
 
 use super::Column;
-use super::Get::{Count, Text, Time};
+use super::Get::{Count, Flag, Text, Time};
 use super::Output::Text as Report;
-use crate::analysis::NameRow;
+use crate::analysis::{NameRow, SpanFigures};
 
 /// CPU spans by name against the GPU work that they launched.
 pub const NAME: &[Column<NameRow>] = columns! { NameRow:
@@ -22,4 +22,21 @@ pub const NAME: &[Column<NameRow>] = columns! { NameRow:
     "with_gpu" "With GPU" "Spans that launched something": Count(|_, n| Some(n.with_gpu));
     "charged_to" "Charged to" "The synchronising call in which its GPU work ends, for the longest span":
         Text(|a, n| Some(a.trace().span_name(n.charged_to?).into()));
+};
+
+/// One CPU span against the GPU work that it launched.
+pub const SPAN: &[Column<SpanFigures>] = columns! { SpanFigures:
+    "dur" "Length" "Length of the span": Time(|_, s| Some(s.dur));
+    "n_ops" "Operations" "GPU operations that it launched": Count(|_, s| Some(s.n_ops));
+    "launched_sum" "GPU launched" "Sum of their durations": Time(|_, s| Some(s.launched_sum));
+    "launched_union" "GPU covered" "Time in which any of them runs": Time(|_, s| Some(s.launched_union));
+    "gpu_first" "GPU from" "Earliest start of them": Time(|_, s| s.gpu_first);
+    "gpu_last" "GPU to" "Latest end of them": Time(|_, s| s.gpu_last);
+    "lag" "Tail" "Latest end of them after the end of the span": Time(|_, s| s.lag);
+    "start_lag" "Start lag" "Earliest start of them after the start of the span": Time(|_, s| s.start_lag);
+    "executed_during" "GPU during" "GPU busy during the span, whoever launched it": Time(|_, s| Some(s.executed_during));
+    "own_during" "Own during" "Of it with operations of the span": Time(|_, s| Some(s.own_during));
+    "foreign_during" "Foreign during" "Of it with other work": Time(|_, s| Some(s.foreign_during));
+    "own_after" "Own after" "Operations of the span run after its end": Time(|_, s| Some(s.own_after));
+    "ends_before_gpu" "Ends before GPU" "The span ends before its GPU work": Flag(|_, s| s.ends_before_gpu());
 };

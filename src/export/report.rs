@@ -9,7 +9,8 @@ use crate::analysis::{
     RateSet, Rates, StepRow, StepSource, Verdict, round6,
 };
 use crate::columns::{
-    Column, Output, RANK, STEP, STREAM_PAIR, SYNC, WHAT_IF, WORKER, column, shown,
+    Column, LANE, Output, QUEUE, RANK, SPAN, STEP, STREAM_PAIR, SYNC, WHAT_IF, WORKER, column,
+    shown,
 };
 use crate::model::{Clock, LaneKind};
 use crate::time::TimeRange;
@@ -431,12 +432,10 @@ fn overlap(analysis: &Analysis, window: TimeRange) -> (Value, u64) {
 
 fn queue(analysis: &Analysis, window: TimeRange) -> Value {
     let mut out = Object::new();
+    let columns = shown(QUEUE, Output::Json, "");
     for q in analysis.queues(window) {
-        let value = json!({
-            "max_queued": q.max_queued, "max_in_flight": q.max_in_flight,
-            "mean_queued": share(q.mean_queued), "queued_area": q.queued_area,
-        });
-        out.insert(analysis.trace().lane(q.lane).key.clone(), value);
+        let value = object(analysis, &columns, &q);
+        out.insert(analysis.trace().lane(q.lane).key.clone(), value.into());
     }
     out.into()
 }
@@ -457,6 +456,7 @@ fn launch(analysis: &Analysis, window: TimeRange) -> Value {
 fn lanes(analysis: &Analysis, window: TimeRange) -> Value {
     let trace = analysis.trace();
     let mut out = Object::new();
+    let columns = shown(LANE, Output::Json, "");
     let plain = |k: LaneKind| !matches!(k, LaneKind::GpuAnnotation | LaneKind::GpuSync);
     // A stream's lanes of annotations may share its key: the operations have it.
     for pass in [true, false] {
@@ -464,10 +464,9 @@ fn lanes(analysis: &Analysis, window: TimeRange) -> Value {
             .lane_ids()
             .filter(|&l| plain(trace.lane(l).kind) == pass)
         {
-            let f = analysis.lane_figures(lane, window);
-            out.entry(trace.lane(lane).key.clone()).or_insert_with(
-                || json!({"busy": f.busy, "started": f.started, "touching": f.touching}),
-            );
+            let row = || object(analysis, &columns, &analysis.lane_figures(lane, window)).into();
+            let key = trace.lane(lane).key.clone();
+            out.entry(key).or_insert_with(row);
         }
     }
     out.into()
@@ -477,16 +476,14 @@ fn lanes(analysis: &Analysis, window: TimeRange) -> Value {
 /// window.
 fn spans(analysis: &Analysis, options: &ReportOptions, window: TimeRange) -> [Object; 3] {
     let mut out = [Object::new(), Object::new(), Object::new()];
+    let columns = shown(SPAN, Output::Json, "");
     for span in analysis.gpu_side_spans(window) {
-        let f = analysis.span_figures(span, options.own);
-        let value = json!({
-            "dur": f.dur, "n_ops": f.n_ops, "launched_sum": f.launched_sum,
-            "launched_union": f.launched_union, "gpu_first": f.gpu_first, "gpu_last": f.gpu_last,
-            "lag": f.lag, "start_lag": f.start_lag, "executed_during": f.executed_during,
-            "own_during": f.own_during, "foreign_during": f.foreign_during,
-            "own_after": f.own_after, "ends_before_gpu": f.ends_before_gpu(),
-        });
-        out[0].insert(span.0.to_string(), value);
+        let value = object(
+            analysis,
+            &columns,
+            &analysis.span_figures(span, options.own),
+        );
+        out[0].insert(span.0.to_string(), value.into());
         if analysis.layers().of(span) == LayerId::FORWARD {
             let (n, sum) = analysis.backward_of(span);
             out[2].insert(span.0.to_string(), json!({"n_ops": n, "sum": sum}));

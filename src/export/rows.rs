@@ -13,7 +13,7 @@ fn to_json(analysis: &Analysis, value: Value<'_>) -> Json {
         Value::Mean(ns) => ns.and_then(whole).into(),
         Value::Count(n) => n.into(),
         Value::Share(part, whole) => ratio(part, whole).map(round6).into(),
-        Value::Rate(rate) => rate.map(round6).into(),
+        Value::Average(x) | Value::Rate(x) => x.map(round6).into(),
         Value::Text(text) => text.map(String::from).into(),
         Value::Phase(phase) => phase_name(analysis, phase, "none").into(),
         Value::Phases(parts) => by_phase(analysis, parts, "none"),

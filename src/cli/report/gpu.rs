@@ -7,7 +7,7 @@ use super::super::rows;
 use super::super::table::{Table, ms, percent, printable, us, were};
 use super::{heading, say};
 use crate::analysis::{GapCause, QUEUE_FULL, STREAMS_PAIRED, counted};
-use crate::columns::{Output, STREAM_PAIR, shown};
+use crate::columns::{Output, QUEUE, STREAM_PAIR, shown};
 use crate::model::DeviceId;
 use crate::time::format_count;
 
@@ -262,24 +262,14 @@ fn queues(out: &mut String, a: &Analysed) {
     if queues.is_empty() {
         return;
     }
-    let mut t = Table::new(&["queue of", "most waiting", "most in flight", "mean waiting"]);
-    for q in queues.iter().take(LISTED) {
-        let lane = a.analysis.trace().lane(q.lane);
-        let mean = q
-            .mean_queued
-            .map_or_else(|| "-".to_owned(), |m| format!("{m:.1}"));
-        let full = if q.max_queued >= QUEUE_FULL {
-            " (full: the CPU waits in launch calls)"
-        } else {
-            ""
-        };
-        t.row(vec![
-            printable(&lane.key),
-            format!("{}{full}", format_count(q.max_queued)),
-            format_count(q.max_in_flight),
-            mean,
-        ]);
-    }
+    let columns = shown(QUEUE, Output::Text, "");
+    let most = columns.iter().position(|c| c.key == "max_queued");
+    let listed = queues.iter().take(LISTED);
+    let t = rows::table(&a.analysis, &columns, listed, |queue, cells| {
+        if let Some(i) = most.filter(|_| queue.max_queued >= QUEUE_FULL) {
+            cells[i].push_str(" (full: the CPU waits in launch calls)");
+        }
+    });
     out.push_str(&t.render());
     if queues.len() > LISTED {
         say(
