@@ -157,6 +157,27 @@ fn a_dropped_file_opens() {
     assert_eq!(doc(&w).name, "tiny.json");
 }
 
+/// Every figure is of what could be read: the share of what could not stands in the window, not in a list alone.
+#[test]
+fn lost_events_are_told_in_the_window() {
+    let dir = scratch("ui_lost");
+    let event = |i: u32| {
+        format!(r#"{{"ph":"X","cat":"cpu_op","name":"op","pid":1,"tid":1,"ts":{i},"dur":1}}"#)
+    };
+    let events: Vec<String> = (100..160).map(event).collect();
+    let hole = "\0".repeat(40 * (events[0].len() + 1));
+    let text = format!(
+        "[{},{hole}{}]",
+        events[..30].join(","),
+        events[30..].join(",")
+    );
+    let mut w = showing(&write(&dir, "hole.json", &text));
+    w.get_by_label("about 40 % of the events were lost").click();
+    w.run_steps(2);
+    assert!(matches!(w.state().state.dialog, Some(Dialog::Notices)));
+    w.check_accessibility();
+}
+
 /// All notices of the open trace, as the list shows them.
 fn notices(w: &Window) -> Vec<String> {
     let report = &doc(w).report;

@@ -30,7 +30,8 @@ pub fn status_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
                 vec2((full.width() * 0.36).min(420.0), HEIGHT - 4.0),
                 Left(label),
             );
-            let shown = legend_that_fits(ui, doc, full.right() - NOTICES);
+            let lost = lost_width(ui, doc);
+            let shown = legend_that_fits(ui, doc, full.right() - NOTICES - lost);
             for &entry in &doc.legend[..shown] {
                 legend_ui(ui, state, actions, entry);
             }
@@ -102,6 +103,18 @@ fn scale_text(ns_per_px: f64) -> String {
 
 /// Width that notices and the rest of the legend need at the right, points.
 const NOTICES: f32 = 110.0;
+
+/// Width of what says that events were lost, points; 0 where none were.
+fn lost_width(ui: &Ui, doc: &Document) -> f32 {
+    let Some(text) = doc.report.lost() else {
+        return 0.0;
+    };
+    let font = egui::FontId::proportional(11.0);
+    let galley = ui
+        .painter()
+        .layout_no_wrap(text, font, egui::Color32::WHITE);
+    galley.size().x + ui.spacing().item_spacing.x
+}
 
 /// How many entries of the legend there is room for.
 fn legend_that_fits(ui: &Ui, doc: &Document, right: f32) -> usize {
@@ -187,13 +200,17 @@ fn notices_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
         (0, n) => (plural(n, "note"), state.look.weak),
         (n, _) => (format!("▲ {}", plural(n, "notice")), state.look.warning),
     };
-    let button = egui::Button::new(RichText::new(text).small().color(color)).frame(false);
-    if ui
-        .add(button)
-        .on_hover_text(Command::Notices.tooltip())
-        .clicked()
-    {
-        actions.push(Action::Do(Command::Notices));
+    // What is missing is said in so many words: every figure is of the rest.
+    let lost = doc.report.lost().map(|text| (text, state.look.warning));
+    for (text, color) in std::iter::once((text, color)).chain(lost) {
+        let button = egui::Button::new(RichText::new(text).small().color(color)).frame(false);
+        if ui
+            .add(button)
+            .on_hover_text(Command::Notices.tooltip())
+            .clicked()
+        {
+            actions.push(Action::Do(Command::Notices));
+        }
     }
 }
 
