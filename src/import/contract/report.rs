@@ -95,7 +95,8 @@ impl Lost {
     /// Bytes that nothing could be read of; of the file's others, `read` hold `events`.
     #[must_use]
     pub fn stretch(bytes: u64, read: u64, events: u64) -> Self {
-        let about = u128::from(bytes) * u128::from(events) / u128::from(read.max(1));
+        let read = u128::from(read.max(1));
+        let about = (u128::from(bytes) * u128::from(events) + read / 2) / read;
         Self {
             bytes: Some(bytes),
             // Where nothing was read, nobody knows how long an event is.
