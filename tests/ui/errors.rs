@@ -174,7 +174,7 @@ fn lost_events_are_told_in_the_window() {
     let mut w = showing(&write(&dir, "hole.json", &text));
     w.get_by_label("about 40 % of the events were lost").click();
     w.run_steps(2);
-    assert!(matches!(w.state().state.dialog, Some(Dialog::Notices)));
+    assert!(matches!(w.state().dialog, Some(Dialog::Notices)));
     w.check_accessibility();
 }
 
