@@ -186,8 +186,8 @@ impl Analysis {
             || LayerSets::new(&core, &ranks, &gpus, &gpu_sets, watch),
             || tails::tails(&core, options.lag_flag, watch),
         );
-        let alone = ranks.iter().zip(&rank_sets);
-        let alone = alone
+        let loads_by_itself = ranks.iter().zip(&rank_sets);
+        let loads_by_itself = loads_by_itself
             .map(|(r, s)| insight::loads_by_itself(&core, r, s))
             .collect();
         for index in &mut core.lanes {
@@ -207,7 +207,7 @@ impl Analysis {
             ranks,
             rank_sets,
             recorded,
-            alone,
+            loads_by_itself,
             step_rows,
             sets,
             waits,

@@ -69,7 +69,7 @@ pub struct Analysis {
     /// By rank: which of its figures the record can tell.
     recorded: Vec<figures::recorded::Recorded>,
     /// By rank: the loop loads its own batches.
-    alone: Vec<bool>,
+    loads_by_itself: Vec<bool>,
     step_rows: Vec<Vec<StepRow>>,
     sets: base::layer_sets::LayerSets,
     waits: Vec<Wait>,

@@ -1,4 +1,15 @@
 //! One clock for all sources: where each one's zero lies in the trace.
+//!
+//! ```text
+//! Unix time   ────┬────────────────┬───────────▶
+//! source A        zero  ├─ spans ──┼──┤              the distance of A and B stays what it was
+//! source B                         zero  ├─ spans ─┤
+//! source C                                           no known clock: its first span goes to where the trace begins
+//! trace time            0 ─────────────────────▶     the earliest first span of the sources in Unix time
+//! ```
+//!
+//! Spans that do not count (the recorder's own rows) and sources that only join a run do not say where the trace begins.
+//! What was shifted by hand is shifted before that is looked for; what would lie out of reach is moved to the edge of it.
 
 use super::builder::{TIME_LIMIT, TraceBuilder};
 use super::finish::permute;

@@ -1,4 +1,16 @@
 //! GPUs: busy and idle time, the record, classes of work, and why the GPU was idle.
+//!
+//! ```text
+//! CPU   ├ call b ┤                             ├ call c ┤
+//! GPU   ├── op a ──┤         ├── op b ──┤                  ├── op c ──┤
+//!                  ├── gap ──┤          ├─────── gap ──────┤
+//!                       │                       └ asked for after it began: `host`, the CPU was late
+//!                       └ asked for before it began: `kernel` where it is short, else `other`, something held it
+//! ```
+//!
+//! Of the operations that start at the end of a gap the earliest call counts. The record goes from the first operation to
+//! the last one, and to the edges of the capture window where nothing can be missing there; outside it a GPU is *not
+//! recorded*, never idle.
 
 use std::sync::Arc;
 
@@ -251,7 +263,7 @@ fn record(core: &Core, gpu: usize, busy: &Union) -> TimeRange {
     }
     // Tail: operations that still run at the end of the window are dropped. An unmatched launch there means unknown.
     let links = core.launches.links(&core.trace);
-    let starts = core.launches.tracks.iter().filter(|t| t.gpu == gpu);
+    let starts = core.launches.groups.iter().filter(|t| t.gpu == gpu);
     let last = starts
         .filter_map(|t| links.get(t.links.end.checked_sub(1)?))
         .map(|l| core.trace.spans().start(l.from))

@@ -1,4 +1,13 @@
 //! One sweep over each lane: its layers' unions, and blocks of counts from which any window is counted without a rescan.
+//!
+//! ```text
+//! spans by start  ▪▪▪▪▪▪▪▪│▪▪▪▪▪▪▪▪│▪▪▪▪▪▪▪▪│▪▪▪▪     blocks of 256, here of 8
+//! kept per block  0       │8       │16      │24       count, sum of durations, union of all spans before it
+//!                                   ▲▲▲ t             before t: what is kept of its block, and a scan inside the block
+//! ```
+//!
+//! A window's figure is "before its end" − "before its start". The spans that are open at an instant may have started at
+//! any time before: a [`MaxTree`] over the latest end of each block leads to the few blocks that hold one.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,8 +21,8 @@ use crate::time::TimeRange;
 /// Spans per block: a window's count scans at most two blocks per lane.
 const BLOCK: usize = 256;
 
-/// Blocks between two looks at whether somebody cancelled.
-const LOOK: usize = 256;
+/// Blocks between two checks whether somebody cancelled.
+const CHECK_EVERY: usize = 256;
 
 /// Maxima of blocks of an array of times, for "which blocks hold a value above t" and range maxima.
 #[derive(Clone, Debug, Default)]
@@ -105,12 +114,12 @@ pub(in crate::analysis) fn is_leaf(layer: LayerId) -> bool {
 
 /// The length of a union while it is swept by start.
 #[derive(Clone, Copy)]
-struct Cover {
+struct UnionLength {
     length: i64,
     reach: i64,
 }
 
-impl Default for Cover {
+impl Default for UnionLength {
     fn default() -> Self {
         Self {
             length: 0,
@@ -119,7 +128,7 @@ impl Default for Cover {
     }
 }
 
-impl Cover {
+impl UnionLength {
     fn add(&mut self, range: TimeRange) {
         let start = range.start.max(self.reach);
         if range.end > start {
@@ -182,14 +191,14 @@ impl LaneIndex {
         let (mut count, mut whole) = (vec![0_u32; width], vec![0_i64; width]);
         let mut unions = vec![UnionBuilder::default(); width];
         let mut busy = Vec::with_capacity(blocks);
-        let mut cover = Cover::default();
+        let mut covered = UnionLength::default();
         for block in 0..blocks {
-            if block.is_multiple_of(LOOK) && watch.stopped() {
+            if block.is_multiple_of(CHECK_EVERY) && watch.stopped() {
                 break;
             }
             counts.extend_from_slice(&count);
             wholes.extend_from_slice(&whole);
-            busy.push((cover.length, cover.reach));
+            busy.push((covered.length, covered.reach));
             let end = of.len().min((block + 1) * BLOCK);
             let mut latest = i64::MIN;
             for i in block * BLOCK..end {
@@ -203,7 +212,7 @@ impl LaneIndex {
                 latest = latest.max(range.end);
                 unions[p].push(range);
                 if is_leaf(of[i]) {
-                    cover.add(range);
+                    covered.add(range);
                 }
             }
             ends.push(latest);
@@ -238,11 +247,11 @@ impl LaneIndex {
             return 0;
         };
         let (length, reach) = self.busy[block];
-        let mut cover = Cover { length, reach };
+        let mut covered = UnionLength { length, reach };
         for i in (block * BLOCK..n).filter(|&i| is_leaf(lane.of[i])) {
-            cover.add(lane.range(i));
+            covered.add(lane.range(i));
         }
-        cover.length - cover.reach.saturating_sub(t).max(0)
+        covered.length - covered.reach.saturating_sub(t).max(0)
     }
 
     pub fn union(&self, layer: LayerId) -> Option<&Arc<Union>> {

@@ -1,4 +1,9 @@
 //! Launch links by calling lane and GPU: what a stretch of a thread launched, in O(log n).
+//!
+//! ```text
+//! links    lane 1, GPU 0 │ lane 1, GPU 1 │ lane 2, GPU 0      sorted by (lane, GPU, call): a stretch of time is one range
+//! range             ░░░░░├───┼───┼───┼───┤░░                  whole blocks of 128 from sums and trees, ░ link by link
+//! ```
 
 use std::ops::Range;
 
@@ -12,7 +17,7 @@ const BLOCK: usize = 128;
 
 /// The links of one calling lane to one GPU, by start of the call.
 #[derive(Clone, Debug)]
-pub(in crate::analysis) struct Track {
+pub(in crate::analysis) struct LinkGroup {
     pub lane: LaneId,
     pub gpu: usize,
     pub links: Range<usize>,
@@ -23,8 +28,8 @@ pub(in crate::analysis) struct Track {
 pub(in crate::analysis) struct Launches {
     /// `None` where it equals the trace's own list.
     own: Option<Vec<Link>>,
-    pub tracks: Vec<Track>,
-    /// Per lane: its tracks.
+    pub groups: Vec<LinkGroup>,
+    /// Per lane: its groups.
     by_lane: Vec<Range<usize>>,
     /// Per block: durations of the operations before it.
     sums: Vec<i64>,
@@ -105,10 +110,10 @@ impl Launches {
             let (lane, g) = key(&links[at]);
             let n = links[at..].partition_point(|l| key(l) == (lane, g));
             let slot = &mut out.by_lane[lane.index()];
-            let place = out.tracks.len();
+            let place = out.groups.len();
             let start = if slot.end == 0 { place } else { slot.start };
             *slot = start..place + 1;
-            out.tracks.push(Track {
+            out.groups.push(LinkGroup {
                 lane,
                 gpu: g.unwrap_or_default(),
                 links: at..at + n,
@@ -140,22 +145,22 @@ impl Launches {
         self.own.as_deref().unwrap_or(trace.launches())
     }
 
-    pub fn tracks_of(&self, lane: LaneId) -> &[Track] {
-        &self.tracks[self.by_lane[lane.index()].clone()]
+    pub fn groups_of(&self, lane: LaneId) -> &[LinkGroup] {
+        &self.groups[self.by_lane[lane.index()].clone()]
     }
 
     /// Number of operations that calls on a lane launched.
     pub fn count(&self, lane: LaneId) -> usize {
-        self.tracks_of(lane).iter().map(|t| t.links.len()).sum()
+        self.groups_of(lane).iter().map(|t| t.links.len()).sum()
     }
 
-    /// The links of a track whose call starts in `window`.
-    pub fn within(&self, trace: &Trace, track: &Track, window: TimeRange) -> Range<usize> {
-        let links = &self.links(trace)[track.links.clone()];
+    /// The links of a group whose call starts in `window`.
+    pub fn within(&self, trace: &Trace, group: &LinkGroup, window: TimeRange) -> Range<usize> {
+        let links = &self.links(trace)[group.links.clone()];
         let spans = trace.spans();
         let a = links.partition_point(|l| spans.start(l.from) < window.start);
         let b = links.partition_point(|l| spans.start(l.from) < window.end);
-        track.links.start + a..track.links.start + b.max(a)
+        group.links.start + a..group.links.start + b.max(a)
     }
 
     /// What the links of a range launched together.

@@ -10,7 +10,7 @@ use crate::analysis::base::gpus::{Gpu, GpuSets, unite_all};
 use crate::analysis::base::loops::Rank;
 use crate::analysis::layers::ids::LayerId;
 use crate::analysis::sums::intervals::Union;
-use crate::analysis::sums::overlap::{Joint, Overlap};
+use crate::analysis::sums::overlap::{LazyUnion, Overlap};
 use crate::analysis::sums::watch::Watch;
 use crate::model::{LaneId, ProcessId};
 
@@ -25,7 +25,7 @@ pub enum Owner {
 
 /// One owner's unions by layer.
 #[derive(Debug)]
-pub(in crate::analysis) struct Owned {
+pub(in crate::analysis) struct OwnedLayers {
     pub owner: Owner,
     pub rank: Option<usize>,
     pub sets: BTreeMap<LayerId, Arc<Union>>,
@@ -33,20 +33,20 @@ pub(in crate::analysis) struct Owned {
 
 /// A layer in a scope: when any owner is in it.
 #[derive(Clone, Debug, Default)]
-pub(in crate::analysis) struct Wall {
-    pub wall: Joint,
+pub(in crate::analysis) struct ScopedLayer {
+    pub union: LazyUnion,
     /// Of it while the rank's GPU is idle; in the scope of all, summed over ranks by the caller.
     pub exposed: Option<(Arc<Union>, Overlap)>,
 }
 
-type Walls = BTreeMap<LayerId, Wall>;
+type ScopedLayers = BTreeMap<LayerId, ScopedLayer>;
 
 /// All unions by layer.
 #[derive(Debug, Default)]
 pub(in crate::analysis) struct LayerSets {
-    pub owners: Vec<Owned>,
-    pub ranks: Vec<Walls>,
-    pub all: BTreeMap<LayerId, Joint>,
+    pub owners: Vec<OwnedLayers>,
+    pub ranks: Vec<ScopedLayers>,
+    pub all: BTreeMap<LayerId, LazyUnion>,
     /// Index in the ranks, by lane.
     pub lane_rank: Vec<Option<usize>>,
 }
@@ -64,17 +64,17 @@ impl LayerSets {
         }
         let lane_rank = lane_ranks(core, ranks);
         let owners = owners(core, &lane_rank, gpu_sets);
-        let walls = |rank: usize| {
+        let of_rank = |rank: usize| {
             let idle = ranks[rank].gpu.map(|g| &gpus[g].idle);
-            walls(owners.iter().filter(|o| o.rank == Some(rank)), idle)
+            scoped_layers(owners.iter().filter(|o| o.rank == Some(rank)), idle)
         };
         if watch.stopped() {
             return Self::default();
         }
-        let by_rank: Vec<Walls> = (0..ranks.len()).into_par_iter().map(walls).collect();
+        let by_rank: Vec<ScopedLayers> = (0..ranks.len()).into_par_iter().map(of_rank).collect();
         let all = by_layer(owners.iter()).into_par_iter();
         let all = all
-            .map(|(layer, unions)| (layer, Joint::new(unions)))
+            .map(|(layer, unions)| (layer, LazyUnion::new(unions)))
             .collect();
         Self {
             owners,
@@ -87,8 +87,8 @@ impl LayerSets {
     /// Adds all distinct unions: bytes and intervals by address.
     pub fn measure_memory(&self, seen: &mut BTreeMap<usize, (usize, usize)>) {
         let owned = self.owners.iter().flat_map(|o| o.sets.values());
-        let walls = self.ranks.iter().flat_map(|w| w.values());
-        let exposed = walls.filter_map(|w| w.exposed.as_ref().map(|e| &e.0));
+        let layers = self.ranks.iter().flat_map(|w| w.values());
+        let exposed = layers.filter_map(|w| w.exposed.as_ref().map(|e| &e.0));
         for union in owned.chain(exposed) {
             let at = Arc::as_ptr(union).addr();
             seen.insert(at, (union.heap_bytes(), union.parts().len()));
@@ -97,10 +97,12 @@ impl LayerSets {
 
     /// Bytes of samples and prefix sums.
     pub fn samples_bytes(&self) -> usize {
-        let walls = self.ranks.iter().flat_map(|w| w.values());
-        let walls =
-            walls.map(|w| w.wall.heap_bytes() + w.exposed.as_ref().map_or(0, |e| e.1.heap_bytes()));
-        walls.chain(self.all.values().map(Joint::heap_bytes)).sum()
+        let layers = self.ranks.iter().flat_map(|w| w.values());
+        let layers = layers
+            .map(|w| w.union.heap_bytes() + w.exposed.as_ref().map_or(0, |e| e.1.heap_bytes()));
+        layers
+            .chain(self.all.values().map(LazyUnion::heap_bytes))
+            .sum()
     }
 }
 
@@ -130,7 +132,7 @@ fn lane_ranks(core: &Core, ranks: &[Rank]) -> Vec<Option<usize>> {
     trace.lane_ids().map(of).collect()
 }
 
-fn owners(core: &Core, lane_rank: &[Option<usize>], gpu_sets: &[GpuSets]) -> Vec<Owned> {
+fn owners(core: &Core, lane_rank: &[Option<usize>], gpu_sets: &[GpuSets]) -> Vec<OwnedLayers> {
     let mut lanes: BTreeMap<(Owner, Option<usize>), Vec<LaneId>> = BTreeMap::new();
     for lane in core.trace.lane_ids() {
         let owner = match core.lane_gpu[lane.index()] {
@@ -162,7 +164,7 @@ fn owners(core: &Core, lane_rank: &[Option<usize>], gpu_sets: &[GpuSets]) -> Vec
                 _ => (layer, join(unions.into_iter())),
             })
             .collect();
-        Owned {
+        OwnedLayers {
             owner: *owner,
             rank: *rank,
             sets,
@@ -171,7 +173,9 @@ fn owners(core: &Core, lane_rank: &[Option<usize>], gpu_sets: &[GpuSets]) -> Vec
     lanes.par_iter().map(owned).collect()
 }
 
-fn by_layer<'a>(owners: impl Iterator<Item = &'a Owned>) -> BTreeMap<LayerId, Vec<Arc<Union>>> {
+fn by_layer<'a>(
+    owners: impl Iterator<Item = &'a OwnedLayers>,
+) -> BTreeMap<LayerId, Vec<Arc<Union>>> {
     let mut by: BTreeMap<LayerId, Vec<Arc<Union>>> = BTreeMap::new();
     for owner in owners {
         for (&layer, union) in &owner.sets {
@@ -184,19 +188,22 @@ fn by_layer<'a>(owners: impl Iterator<Item = &'a Owned>) -> BTreeMap<LayerId, Ve
     by
 }
 
-fn walls<'a>(owners: impl Iterator<Item = &'a Owned>, idle: Option<&Union>) -> Walls {
-    let wall = |(layer, unions): (LayerId, Vec<Arc<Union>>)| {
+fn scoped_layers<'a>(
+    owners: impl Iterator<Item = &'a OwnedLayers>,
+    idle: Option<&Union>,
+) -> ScopedLayers {
+    let scoped = |(layer, unions): (LayerId, Vec<Arc<Union>>)| {
         // GPU work is never exposed to the idle time of its own GPU.
         let exposed = idle.filter(|_| !layer.is_operation()).map(|idle| {
             let joined = join(unions.iter());
             let overlap = Overlap::new(&joined, idle);
             (joined, overlap)
         });
-        let wall = Joint::new(match &exposed {
+        let union = LazyUnion::new(match &exposed {
             Some((joined, _)) => vec![Arc::clone(joined)],
             None => unions,
         });
-        (layer, Wall { wall, exposed })
+        (layer, ScopedLayer { union, exposed })
     };
-    by_layer(owners).into_par_iter().map(wall).collect()
+    by_layer(owners).into_par_iter().map(scoped).collect()
 }

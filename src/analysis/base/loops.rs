@@ -132,9 +132,9 @@ fn engine_spans(core: &Core, lane: LaneId) -> u64 {
 /// which its own streams ran most operations, and a single rank without either the lowest-numbered one.
 pub(in crate::analysis) fn primary_gpu(core: &Core, rank: u32, ranks: usize) -> Option<usize> {
     let mut counts = vec![0_usize; core.devices.len()];
-    for track in &core.launches.tracks {
-        if core.rank(track.lane) == rank {
-            counts[track.gpu] += track.links.len();
+    for group in &core.launches.groups {
+        if core.rank(group.lane) == rank {
+            counts[group.gpu] += group.links.len();
         }
     }
     let most = |counts: &[usize]| {

@@ -1,4 +1,15 @@
 //! Synchronisation points: what a blocking call waited for, and the bubble that it leaves on the GPU.
+//!
+//! ```text
+//! CPU   ├ launch a ┤ ├──────── synchronise ────────┤   ├ launch b ┤
+//! GPU          ├──────── op a ────────┤                     ├── op b ──┤
+//!                    ├── absorbed ────┤─── tail ───┤
+//!                                     ├────── bubble ───────┤           less other work of the GPU and waits for data
+//! ```
+//!
+//! Waited for is what the call's scope covers (a device, a stream, a stream up to an event), was launched before the call
+//! and ends after its start. Operations of a stream are sorted by their own starts, not by those of their calls: a
+//! [`MaxTree`] over the earliest call of each block finds the later ones that were launched in time.
 
 use std::collections::BTreeMap;
 

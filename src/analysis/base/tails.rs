@@ -1,4 +1,18 @@
 //! CPU spans against the GPU: what a span launched, and GPU work that ends after the span that asked for it.
+//!
+//! ```text
+//! thread    ├────────── backward ──────────┤ ├ call c ┤
+//!              ├ call a ┤                                     the calls that *start* in a span are its own: a and b
+//! autograd                    ├ call b ┤                      those of its process's autograd threads too, not c
+//! stream            ├─ op a ─┤          ├──── op b ────┤├─ op c ─┤
+//!                                          ├─── lag ───┤      the last end of its own operations − its end
+//! ```
+//!
+//! Calls are sorted by start for each thread and GPU, so a span's own are one stretch per thread, and [`Launches`] knows
+//! the latest end of a stretch without reading it. Spans nest: of several around the same last operation only the
+//! outermost is kept, found in one pass over them by (operation, start, longest first).
+//!
+//! [`Launches`]: crate::analysis::base::launches::Launches
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -88,8 +102,8 @@ pub(in crate::analysis) fn link_ranges(
 ) -> Vec<Range<usize>> {
     let mut out = Vec::new();
     for &lane in lanes {
-        for track in core.launches.tracks_of(lane) {
-            let range = core.launches.within(&core.trace, track, window);
+        for group in core.launches.groups_of(lane) {
+            let range = core.launches.within(&core.trace, group, window);
             if !range.is_empty() {
                 out.push(range);
             }
@@ -122,8 +136,8 @@ pub(in crate::analysis) fn launched(core: &Core, lanes: &[LaneId], window: TimeR
     sum
 }
 
-/// Spans between two looks at whether somebody cancelled.
-const LOOK: usize = 1 << 14;
+/// Spans between two checks whether somebody cancelled.
+const CHECK_EVERY: usize = 1 << 14;
 
 /// CPU spans that end before their GPU work, by span id.
 pub(in crate::analysis) fn tails(core: &Core, flag_ns: i64, watch: &Watch<'_>) -> Vec<Tail> {
@@ -177,7 +191,7 @@ fn tails_of(
         return out;
     }
     for i in 0..columns.len() {
-        if i.is_multiple_of(LOOK) && watch.stopped() {
+        if i.is_multiple_of(CHECK_EVERY) && watch.stopped() {
             break;
         }
         if !columns.of[i].has_gpu_side() {

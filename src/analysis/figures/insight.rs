@@ -83,7 +83,7 @@ impl Analysis {
     /// If there is no such rank.
     #[must_use]
     pub fn loads_by_itself(&self, rank: usize) -> bool {
-        self.alone[rank]
+        self.loads_by_itself[rank]
     }
 
     /// What the loop's thread of a rank ran inside its waits for data, as far as the waits lie in `within`: self time by

@@ -256,7 +256,7 @@ impl Analysis {
             }
             let time = match scope {
                 Scope::All => sets.all[&layer].measure_in(window),
-                Scope::Rank(r) => sets.ranks[r][&layer].wall.measure_in(window),
+                Scope::Rank(r) => sets.ranks[r][&layer].union.measure_in(window),
             };
             let exposed = ranks.iter().filter_map(|&r| {
                 let (union, overlap) = sets.ranks[r].get(&layer)?.exposed.as_ref()?;

@@ -234,7 +234,7 @@ impl Analysis {
     /// The GPUs that some lanes launched on in a window; all where none.
     fn gpus_of(&self, lanes: &[crate::model::LaneId], window: TimeRange) -> Vec<usize> {
         let core = &self.core;
-        let tracks = lanes.iter().flat_map(|&l| core.launches.tracks_of(l));
+        let tracks = lanes.iter().flat_map(|&l| core.launches.groups_of(l));
         let mut gpus: Vec<usize> = tracks
             .filter(|t| !core.launches.within(&core.trace, t, window).is_empty())
             .map(|t| t.gpu)

@@ -178,7 +178,7 @@ fn launched_on(core: &Core, lanes: &[LaneId], range: TimeRange, gpu: usize) -> L
     for &lane in lanes {
         for track in core
             .launches
-            .tracks_of(lane)
+            .groups_of(lane)
             .iter()
             .filter(|t| t.gpu == gpu)
         {

@@ -60,8 +60,8 @@ pub(in crate::analysis) fn group_of(trace: &Trace, roles: &[Role], lane: LaneId)
     }
 }
 
-/// Spans between two looks at whether somebody cancelled.
-const LOOK: usize = 1 << 14;
+/// Spans between two checks whether somebody cancelled.
+const CHECK_EVERY: usize = 1 << 14;
 
 type Key = (LaneGroup, CatId, NameId);
 
@@ -147,7 +147,7 @@ impl Classifier<'_> {
         let mut unread = Vec::new();
         let (mut last, mut last_layer) = (None, LayerId::OTHER);
         for (i, (slot, span)) in out.iter_mut().zip(self.trace.lane_spans(lane)).enumerate() {
-            if i.is_multiple_of(LOOK) && watch.stopped() {
+            if i.is_multiple_of(CHECK_EVERY) && watch.stopped() {
                 return Vec::new();
             }
             let key = (spans.cat(span), spans.name(span));

@@ -33,7 +33,8 @@ impl Times {
         }
     }
 
-    fn ramp(&self, t: i64) -> i128 {
+    /// Σ over times before `t` of (t − time).
+    fn elapsed_sum(&self, t: i64) -> i128 {
         let n = self.sorted.partition_point(|&x| x < t);
         if n == 0 {
             return 0;
@@ -78,7 +79,7 @@ impl Bag {
         if window.is_empty() {
             return 0;
         }
-        let f = |t| self.starts.ramp(t) - self.ends.ramp(t);
+        let f = |t| self.starts.elapsed_sum(t) - self.ends.elapsed_sum(t);
         i64::try_from(f(window.end) - f(window.start)).unwrap_or(i64::MAX)
     }
 

@@ -3,7 +3,7 @@
 use crate::time::TimeRange;
 
 /// From this ratio of sizes on, an intersection searches instead of merging.
-pub(in crate::analysis) const SKEW: usize = 128;
+pub(in crate::analysis) const SEARCH_RATIO: usize = 128;
 
 /// A set of nanoseconds as sorted, disjoint, non-touching, non-empty intervals. 24 bytes per interval.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -145,7 +145,7 @@ impl Union {
         } else {
             (other, self)
         };
-        if small.parts.len() * SKEW < large.parts.len() {
+        if small.parts.len() * SEARCH_RATIO < large.parts.len() {
             let cut = |p: &TimeRange| {
                 let p = *p;
                 large.parts_in(p).iter().map(move |q| q.clip(p))

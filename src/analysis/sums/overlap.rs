@@ -1,11 +1,18 @@
-//! Measures of the common part, and of the joint, of large unions in any window, without storing a union for them.
+//! Measures of the common part, and of the union, of large unions in any window, without storing a union for them.
+//!
+//! ```text
+//! a        ├──┤ ├─────┤      ├────┤       the smaller one
+//! b         ├────┤ ├┤ ├─────────┤ ├──┤
+//! kept     0    2            4            per part of `a`: what it had in common with `b` before that part
+//!                              ▲ t        up to t, 6: what is kept of its part, and the measure of `b` in it up to t
+//! ```
 
 use std::sync::Arc;
 
-use crate::analysis::sums::intervals::{SKEW, Union, merge};
+use crate::analysis::sums::intervals::{SEARCH_RATIO, Union, merge};
 use crate::time::TimeRange;
 
-/// Parts per sample of a [`Joint`].
+/// Parts per sample of a [`LazyUnion`].
 const STRIDE: usize = 256;
 
 /// What two unions have in common, measured in O(log n): 8 bytes per part of the smaller one.
@@ -26,13 +33,13 @@ fn ordered<'a>(a: &'a Union, b: &'a Union) -> (&'a Union, &'a Union) {
 impl Overlap {
     pub fn new(a: &Union, b: &Union) -> Self {
         let (small, large) = ordered(a, b);
-        let far = small.parts().len() * SKEW < large.parts().len();
+        let search = small.parts().len() * SEARCH_RATIO < large.parts().len();
         let parts = large.parts();
         let (mut at, mut sum) = (0, 0_i64);
         let mut before = Vec::with_capacity(small.parts().len());
         for part in small.parts() {
             before.push(sum);
-            if far {
+            if search {
                 sum += large.measure_in(*part);
                 continue;
             }
@@ -75,13 +82,13 @@ impl Overlap {
 
 /// The union of several unions that stay where they are: sampled, the rest is merged when asked.
 #[derive(Clone, Debug, Default)]
-pub(in crate::analysis) struct Joint {
+pub(in crate::analysis) struct LazyUnion {
     of: Vec<Arc<Union>>,
-    /// Times, and the joint length before them.
+    /// Times, and the length of the union before them.
     samples: Vec<(i64, i64)>,
 }
 
-impl Joint {
+impl LazyUnion {
     pub fn new(of: Vec<Arc<Union>>) -> Self {
         let mut samples = Vec::new();
         if of.len() > 1 {
@@ -152,13 +159,13 @@ mod tests {
         for a in &unions {
             for b in &unions {
                 let (overlap, both) = (Overlap::new(a, b), a.intersect(b));
-                let joint = Joint::new(vec![Arc::new(a.clone()), Arc::new(b.clone())]);
+                let lazy = LazyUnion::new(vec![Arc::new(a.clone()), Arc::new(b.clone())]);
                 let either = a.unite(b);
                 for start in (-50..30_000).step_by(937) {
                     for length in [0, 1, 17, 400, 9_000] {
                         let w = TimeRange::new(start, start + length);
                         assert_eq!(overlap.measure_in(a, b, w), both.measure_in(w), "{w:?}");
-                        assert_eq!(joint.measure_in(w), either.measure_in(w), "{w:?}");
+                        assert_eq!(lazy.measure_in(w), either.measure_in(w), "{w:?}");
                     }
                 }
             }
