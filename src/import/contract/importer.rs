@@ -17,6 +17,7 @@ use super::report::ImportReport;
 use crate::import::bytes::damage::Damage;
 use crate::import::bytes::head::Head;
 use crate::import::recognise::sniff::Content;
+use crate::import::text::lenient;
 use crate::model::{SourceId, Trace, TraceBuilder, TracerFacts};
 
 /// Times from here on, ns, can only be counted from 1970, and those of a recording in Unix time are not below it:
@@ -117,6 +118,12 @@ pub(crate) trait Importer: Sync {
     /// # Errors
     /// When nothing of any of them can be read, and on cancel.
     fn read(&self, files: &[&TraceFile], ctx: &mut Context<'_>) -> Result<(), LoadError>;
+
+    /// The args in the text that a span refers to; none where it holds none any more. JSON, whole or damaged, where the
+    /// importer does not say otherwise.
+    fn parse_args(&self, text: &[u8], _: &Trace, _: SourceId) -> Option<Map<String, Value>> {
+        lenient::args(text)
+    }
 
     /// The args of a span as people should see them, from how they stand in its file.
     fn args(&self, args: Map<String, Value>, _: &Trace, _: SourceId) -> Map<String, Value> {

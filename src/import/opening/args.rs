@@ -158,16 +158,13 @@ impl ArgsReader {
                     .map_err(|e| LoadError::io(&source.path, &e))?
             }
         };
-        let parsed = serde_json::from_slice::<Map<String, Value>>(&text)
-            .ok()
-            .or_else(|| lenient::object(&text).map(|(map, _)| map));
-        let Some(map) = parsed else {
-            return Err(changed(&source.path));
+        let args = match importers::of_source(source) {
+            Some(importer) => importer
+                .parse_args(&text, trace, source_id)
+                .map(|args| importer.args(args, trace, source_id)),
+            None => lenient::args(&text),
         };
-        Ok(Some(match importers::of_source(source) {
-            Some(importer) => importer.args(map, trace, source_id),
-            None => map,
-        }))
+        args.map_or_else(|| Err(changed(&source.path)), |args| Ok(Some(args)))
     }
 
     fn opened(

@@ -144,6 +144,7 @@ impl Attempt {
         shift_by_hand(&mut builder, &mut report, files, options);
         together::ranks_by_name(&mut builder);
         runs::ranks_of_runs(&mut builder, &mut report);
+        runs::join(&mut builder);
         together::unique_keys(&mut builder);
         if builder.so_far().sources().is_empty() {
             let first = failed.into_iter().next().map(|(_, error)| error);
@@ -169,25 +170,26 @@ impl Attempt {
         let sources = self.builder.so_far().sources().iter();
         let sources: FxHashMap<&OsStr, &Source> =
             sources.map(|s| (s.path.as_os_str(), s)).collect();
-        let mut first: Option<bool> = None;
-        files
-            .iter()
-            .filter(|f| !failed.contains(f.file.path.as_path()))
-            .filter(|f| {
-                let Some(source) = sources.get(f.file.path.as_os_str()) else {
-                    return true;
-                };
-                let unix = matches!(source.clock, Clock::Unix { .. });
-                match first {
-                    None => {
-                        first = Some(unix);
-                        true
-                    }
-                    Some(first) => (first && unix) || options.shift_of(f.arg).is_some(),
-                }
-            })
-            .cloned()
-            .collect()
+        let opened = || {
+            let opened = files.iter();
+            opened.filter(|f| !failed.contains(f.file.path.as_path()))
+        };
+        let source = |file: &Candidate| sources.get(file.file.path.as_os_str()).copied();
+        let unix = |source: &Source| matches!(source.clock, Clock::Unix { .. });
+        // What joins runs is put beside them, not they beside it.
+        let first = opened()
+            .filter_map(source)
+            .find(|s| !s.tracer.joins_runs)
+            .or_else(|| opened().find_map(source));
+        let relates = |file: &Candidate| match (source(file), first) {
+            (Some(source), Some(first)) => {
+                std::ptr::eq(source, first)
+                    || (unix(first) && unix(source))
+                    || options.shift_of(file.arg).is_some()
+            }
+            _ => true,
+        };
+        opened().filter(|f| relates(f)).cloned().collect()
     }
 
     /// True when the model holds something of a file that is not kept.
@@ -350,6 +352,7 @@ fn conclude(trace: &Trace, report: &mut ImportReport) {
     }
     note_unrelated_clocks(trace, report);
     note_far_apart(trace, report);
+    note_outside(trace, report);
     note_anomalies(trace, report);
     // Spans without a category do not count, but they are there to be seen.
     if trace.spans().is_empty() && !report.has("no_spans") {
@@ -414,6 +417,28 @@ fn note_far_apart(trace: &Trace, report: &mut ImportReport) {
                  the files of one run only.",
                 crate::time::format_count(gap.unsigned_abs() / HOUR.unsigned_abs())
             )
+        });
+    }
+}
+
+/// Spans of what joins runs that lie outside of them: no view reaches there.
+fn note_outside(trace: &Trace, report: &mut ImportReport) {
+    let (spans, extent) = (trace.spans(), trace.extent());
+    let joins = |id: SourceId| trace.source(id).tracer.joins_runs;
+    if trace.sources().iter().all(|s| s.tracer.joins_runs) {
+        return;
+    }
+    for id in trace.lane_ids() {
+        let source = trace.lane(id).source;
+        if !joins(source) {
+            continue;
+        }
+        let ranges = trace.lane_spans(id).map(|span| spans.range(span));
+        let outside = ranges.filter(|r| r.start >= extent.end || r.end <= extent.start);
+        let count = outside.count() as u64;
+        report.note_many(NoticeKind::Info, "outside_runs", Some(source), count, &[], || {
+            "Spans lie before the run begins or after it ends, where no view reaches: open the file alone to see them."
+                .to_owned()
         });
     }
 }

@@ -8,7 +8,9 @@ use std::path::PathBuf;
 
 use crate::import::contract::names::file_name;
 use crate::import::contract::report::{ImportReport, NoticeKind};
-use crate::model::{LaneId, LaneKind, ProcessId, Role, SourceId, Trace, TraceBuilder};
+use crate::model::{
+    Clock, LaneId, LaneKind, ProcessId, Role, Source, SourceId, Trace, TraceBuilder,
+};
 
 /// Runs that the notice names.
 const NAMED: usize = 4;
@@ -139,6 +141,79 @@ fn runs(units: &[Unit]) -> Vec<usize> {
     out
 }
 
+/// Puts sources that join runs beside them: they have the rank of the first one that they overlap, and train nothing.
+/// Where nothing else is opened they stay what they are.
+pub(crate) fn join(builder: &mut TraceBuilder) {
+    let trace = builder.so_far();
+    let joins: Vec<bool> = (trace.sources().iter())
+        .map(|source| source.tracer.joins_runs)
+        .collect();
+    if joins.iter().all(|&joins| joins) || !joins.contains(&true) {
+        return;
+    }
+    let extents = extents(trace);
+    let mut ranks: Vec<Option<u32>> = vec![None; joins.len()];
+    for lane in trace.lanes() {
+        let rank = &mut ranks[lane.source.index()];
+        *rank = Some(rank.map_or(lane.rank, |r| r.min(lane.rank)));
+    }
+    let of_runs = || (0..joins.len()).filter(|&run| !joins[run]);
+    let lowest = of_runs().filter_map(|run| ranks[run]).min().unwrap_or(0);
+    let joined: Vec<Option<u32>> = (0..joins.len())
+        .map(|own| {
+            let overlaps = |run: &usize| match (extents[own], extents[*run]) {
+                (Some(a), Some(b)) => a.0 <= b.1 && b.0 <= a.1,
+                _ => false,
+            };
+            let first = of_runs().filter(overlaps).filter_map(|run| ranks[run]);
+            joins[own].then(|| first.min().unwrap_or(lowest))
+        })
+        .collect();
+    let number = |i: usize| u32::try_from(i).unwrap_or(u32::MAX);
+    for i in 0..builder.so_far().processes().len() {
+        let process = builder.process_mut(ProcessId(number(i)));
+        if let Some(rank) = joined[process.source.index()] {
+            (process.rank, process.role) = (rank, Some(Role::Other));
+        }
+    }
+    for i in 0..builder.so_far().lanes().len() {
+        let lane = builder.lane_mut(LaneId(number(i)));
+        if let Some(rank) = joined[lane.source.index()] {
+            (lane.rank, lane.role) = (rank, Some(Role::Other));
+        }
+    }
+}
+
+/// From when to when each source has something, Unix time in ns; `None` where it has nothing, or no such clock.
+fn extents(trace: &Trace) -> Vec<Option<(i128, i128)>> {
+    let mut extents: Vec<Option<(i64, i64)>> = vec![None; trace.sources().len()];
+    let mut widen = |source: SourceId, start: i64, end: i64| {
+        let extent = &mut extents[source.index()];
+        let (first, last) = extent.unwrap_or((start, end));
+        *extent = Some((first.min(start), last.max(end)));
+    };
+    let spans = trace.spans();
+    for ((&lane, &start), &dur) in spans.lanes().iter().zip(spans.starts()).zip(spans.durs()) {
+        widen(trace.lane(lane).source, start, start.saturating_add(dur));
+    }
+    for counter in trace.counters() {
+        for &time in &counter.times {
+            widen(counter.source, time, time);
+        }
+    }
+    for instant in trace.instants() {
+        widen(instant.source, instant.time, instant.time);
+    }
+    let unix = |(source, extent): (&Source, Option<(i64, i64)>)| match source.clock {
+        Clock::Unix { zero } => {
+            let zero = i128::from(zero) + i128::from(source.shift_ns);
+            extent.map(|(start, end)| (zero + i128::from(start), zero + i128::from(end)))
+        }
+        Clock::Unknown => None,
+    };
+    trace.sources().iter().zip(extents).map(unix).collect()
+}
+
 /// Adds to the ranks of everything that is of a source.
 fn apply(builder: &mut TraceBuilder, shift: &BTreeMap<usize, u32>) {
     let by = |source: SourceId| shift.get(&source.index()).copied().unwrap_or(0);
@@ -176,6 +251,73 @@ mod tests {
             sources: BTreeSet::new(),
             training: of_rank,
         }
+    }
+
+    #[test]
+    fn what_joins_a_run_gets_its_rank() {
+        use crate::model::{ArgsRef, Lane, Process, SpanRow, TracerFacts};
+        const RUN: TracerFacts = TracerFacts {
+            key: "run",
+            name: "run",
+            slows_training: false,
+            sees_workers: true,
+            may_train: true,
+            folder_is_run: false,
+            joins_runs: false,
+        };
+        const OWN: TracerFacts = TracerFacts {
+            key: "own",
+            joins_runs: true,
+            ..RUN
+        };
+        let made = |sources: &[(&'static TracerFacts, i64, u32)]| {
+            let mut builder = TraceBuilder::new();
+            for &(tracer, zero, rank) in sources {
+                let source = builder.add_source(Source {
+                    clock: Clock::Unix { zero },
+                    ..Source::new("x", tracer)
+                });
+                let process = builder.add_process(Process {
+                    source,
+                    pid: "1".to_owned(),
+                    name: None,
+                    host: None,
+                    rank,
+                    role: None,
+                    parent: None,
+                    sort_index: 0,
+                });
+                let lane = builder.add_lane(Lane {
+                    process: Some(process),
+                    rank,
+                    ..Lane::new(source, LaneKind::Cpu, "x")
+                });
+                let (name, cat) = (builder.intern("x"), builder.category("x", true));
+                builder.add_span(SpanRow {
+                    lane,
+                    name,
+                    cat,
+                    start: 100,
+                    dur: 10,
+                    args: ArgsRef::NONE,
+                });
+            }
+            join(&mut builder);
+            let trace = builder.so_far();
+            let of = |p: &Process| (p.rank, p.role);
+            let processes: Vec<_> = trace.processes().iter().map(of).collect();
+            let lanes = trace.lanes().iter().map(|l| (l.rank, l.role));
+            assert!(lanes.eq(processes.iter().copied()));
+            processes
+        };
+        let beside = |rank| (rank, Some(Role::Other));
+        let runs = [(&RUN, 0, 2), (&RUN, 1_000, 5)];
+        for (zero, rank) in [(0, 2), (1_010, 5), (1_011, 2), (500, 2)] {
+            let all = made(&[(&OWN, zero, 0), runs[0], runs[1]]);
+            assert_eq!(all, [beside(rank), (2, None), (5, None)], "{zero}");
+        }
+        assert_eq!(made(&[(&OWN, 0, 0), (&OWN, 5, 0)]), [(0, None), (0, None)]);
+        assert_eq!(made(&runs), [(2, None), (5, None)]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub(crate) fn ranks_by_name(builder: &mut TraceBuilder) {
     let sources = builder.so_far().sources();
     let named: Vec<Option<u32>> = sources.iter().map(|s| rank_of_name(&s.path)).collect();
     let silent: Vec<usize> = (0..sources.len())
-        .filter(|&i| sources[i].rank.is_none())
+        .filter(|&i| sources[i].rank.is_none() && !sources[i].tracer.joins_runs)
         .collect();
     let distinct: BTreeSet<u32> = silent.iter().filter_map(|&i| named[i]).collect();
     if distinct.len() < 2 {

@@ -8,6 +8,12 @@ use serde_json::{Map, Number, Value};
 /// Brackets inside brackets that are followed.
 const DEPTH: usize = 128;
 
+/// The object that a text is, whole or damaged.
+pub(crate) fn args(text: &[u8]) -> Option<Map<String, Value>> {
+    let strict = serde_json::from_slice(text).ok();
+    strict.or_else(|| object(text).map(|(map, _)| map))
+}
+
 /// The object at the start of `text`, and the bytes it takes. `None` when it does not end there.
 pub(crate) fn object(text: &[u8]) -> Option<(Map<String, Value>, usize)> {
     let mut parser = Parser { text, at: 0 };
