@@ -4,9 +4,9 @@ use super::category::Class;
 use super::chunk::Extra;
 use super::event::{Parser, Scalar};
 use super::key::END;
-use super::number;
 use super::scan::Scan;
 use crate::import::chrome::tally::Odd;
+use crate::import::text::decimal;
 use crate::model::CopyKind;
 
 /// Args of a GPU row or an API call.
@@ -193,7 +193,7 @@ pub(crate) fn number_in(scalar: Scalar<'_>) -> Option<i64> {
                 .iter()
                 .position(|b| !b.is_ascii_digit())
                 .unwrap_or(digits.len());
-            number::integer(&digits[..len])
+            decimal::integer(&digits[..len])
         }
     }
 }

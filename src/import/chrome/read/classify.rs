@@ -7,9 +7,9 @@ use super::chunk::{
     SampleEvent, SpanEvent,
 };
 use super::event::{Event, IdScope, Parser, Scalar, Time};
-use super::number;
 use super::scan::Fail;
 use crate::import::chrome::tally::Odd;
+use crate::import::text::decimal;
 use crate::model::ArgsRef;
 
 /// The lane number that stands for "no device" and "no stream".
@@ -299,7 +299,7 @@ impl<'w> Parser<'w, '_> {
                     [b'"', inner @ .., b'"'] => inner,
                     bare => bare,
                 };
-                match number::sample(text) {
+                match decimal::sample(text) {
                     Some(number) => {
                         let key_start = key.as_ptr() as usize - w.as_ptr() as usize;
                         let series = parser

@@ -4,10 +4,10 @@ use super::args::{self, RawExtra};
 use super::category::Class;
 use super::chunk::{Chunk, NONE};
 use super::key::{END, Key};
-use super::number::{self, NoTime};
 use super::scan::{Fail, Scan, byte, is_json_token, repaired_end, skip_object, skip_value};
 use super::scan::{skip_ws, string_end, token_end};
 use crate::import::chrome::tally::Odd;
+use crate::import::text::decimal::{self, NoTime};
 
 /// A scalar as written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -378,7 +378,7 @@ impl<'w> Parser<'w, '_> {
         let mut whole = 0_u64;
         let mut i = pos;
         if let Some(bytes) = w.get(i..).and_then(|rest| rest.first_chunk::<8>())
-            && let Some(eight) = number::eight_digits(*bytes)
+            && let Some(eight) = decimal::eight_digits(*bytes)
         {
             whole = eight;
             i += 8;
@@ -427,8 +427,8 @@ impl<'w> Parser<'w, '_> {
                 (&w[pos..end], end)
             }
         };
-        *time = match number::us_to_ns(text) {
-            Ok(number::Ns { ns, rounded }) => {
+        *time = match decimal::us_to_ns(text) {
+            Ok(decimal::Ns { ns, rounded }) => {
                 if rounded {
                     self.odd(Odd::Rounded, pos);
                 }
@@ -512,9 +512,9 @@ impl<'w> Parser<'w, '_> {
 pub(crate) fn to_scalar(text: &[u8], quoted: bool) -> Scalar<'_> {
     // In a text, `1e2` may be hexadecimal.
     let number = if quoted {
-        number::integer(text)
+        decimal::integer(text)
     } else {
-        number::whole(text)
+        decimal::whole(text)
     };
     match number {
         Some(i) => Scalar::Int(i),

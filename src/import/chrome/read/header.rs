@@ -2,7 +2,7 @@
 //! free keys of a file may hold user names, host names and whole environments and are never kept.
 use serde_json::Value;
 
-use super::number;
+use crate::import::text::decimal;
 
 /// The keys that are kept until the end of the file.
 const WANTED: [&str; 20] = [
@@ -72,7 +72,7 @@ impl Header {
 
     /// `baseTimeNanoseconds`.
     pub fn base(&self) -> Option<i64> {
-        number::integer(self.text("baseTimeNanoseconds")?.as_bytes())
+        decimal::integer(self.text("baseTimeNanoseconds")?.as_bytes())
     }
 
     /// The rank in `distributedInfo`.
@@ -80,7 +80,7 @@ impl Header {
         let info = self.json("distributedInfo")?;
         let rank = info.get("rank")?;
         let number = match rank {
-            Value::String(s) => number::integer(s.as_bytes())?,
+            Value::String(s) => decimal::integer(s.as_bytes())?,
             other => other.as_i64()?,
         };
         u32::try_from(number).ok()

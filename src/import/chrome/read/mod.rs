@@ -8,7 +8,6 @@ pub(crate) mod elements;
 pub(crate) mod event;
 pub(crate) mod header;
 pub(crate) mod key;
-pub(crate) mod number;
 pub(crate) mod root;
 pub(crate) mod scan;
 pub(crate) mod shape;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::*;
-use crate::import::chrome::read::number;
+use crate::import::text::decimal;
 
 /// An event as serde_json reads it, numbers as their text.
 #[derive(Deserialize)]
@@ -35,14 +35,14 @@ struct Document<'t> {
 
 fn plain(raw: &RawValue) -> String {
     let text = raw.get().trim_matches('"');
-    number::integer(text.as_bytes()).map_or_else(|| text.to_owned(), |i| i.to_string())
+    decimal::integer(text.as_bytes()).map_or_else(|| text.to_owned(), |i| i.to_string())
 }
 
 /// The X spans of a text by serde_json, as [`spans`] gives them.
 fn by_serde(text: &str) -> Vec<(String, i64, i64, String, String)> {
     let document: Document<'_> = serde_json::from_str(text).expect("well formed");
     let time = |raw: &RawValue| {
-        let time = number::us_to_ns(raw.get().trim_matches('"').as_bytes());
+        let time = decimal::us_to_ns(raw.get().trim_matches('"').as_bytes());
         time.map(|time| time.ns)
     };
     let mut all: Vec<_> = document

@@ -30,8 +30,16 @@ pub(crate) enum NoTime {
 /// # Errors
 /// For anything that is not a number, or not a time that fits.
 pub(crate) fn us_to_ns(text: &[u8]) -> Result<Ns, NoTime> {
+    to_ns(text, 3)
+}
+
+/// The same in a unit of ten to `power` nanoseconds.
+///
+/// # Errors
+/// As [`us_to_ns`].
+pub(crate) fn to_ns(text: &[u8], power: i64) -> Result<Ns, NoTime> {
     let number = Decimal::of(text).ok_or(NoTime::NoNumber)?;
-    let (value, rounded) = number.times_ten_to(3).ok_or(NoTime::Far)?;
+    let (value, rounded) = number.times_ten_to(power).ok_or(NoTime::Far)?;
     if value > TIME_LIMIT {
         return Err(NoTime::Far);
     }
@@ -242,6 +250,23 @@ mod tests {
         for (text, time) in cases {
             assert_eq!(us_to_ns(text.as_bytes()), time, "{text}");
         }
+    }
+
+    #[test]
+    fn units_are_powers_of_ten_nanoseconds() {
+        let ns = |text: &str, power| to_ns(text.as_bytes(), power).map(|n| (n.ns, n.rounded));
+        assert_eq!(
+            ns("1790000000.123456789", 9),
+            Ok((1_790_000_000_123_456_789, false))
+        );
+        assert_eq!(
+            ns("1790000000.1234567895", 9),
+            Ok((1_790_000_000_123_456_790, true))
+        );
+        assert_eq!(ns("0.25", 6), Ok((250_000, false)));
+        assert_eq!(ns("-7", 0), Ok((-7, false)));
+        assert_eq!(ns("0.5", 0), Ok((1, true)));
+        assert_eq!(ns("2400000000", 9), Err(NoTime::Far));
     }
 
     #[test]
