@@ -31,6 +31,7 @@ fn run(target: &str, folder: &Path, data: &[u8]) {
         "chrome" => entry::chrome(folder, data),
         "pfw" => entry::pfw(folder, data),
         "nsight" => entry::nsight(folder, data),
+        "spans" => entry::spans(folder, data),
         "container" => entry::container(folder, data),
         _ => entry::rules(data),
     }
@@ -79,6 +80,11 @@ fn changed_runs_of_lines_do_no_harm() {
 #[test]
 fn changed_databases_do_no_harm() {
     smoke("nsight", 500);
+}
+
+#[test]
+fn changed_tables_do_no_harm() {
+    smoke("spans", 400);
 }
 
 #[test]

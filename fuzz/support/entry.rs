@@ -27,6 +27,11 @@ pub fn nsight(folder: &Path, data: &[u8]) {
     one_file(folder, "trace.sqlite", data);
 }
 
+/// A table of spans.
+pub fn spans(folder: &Path, data: &[u8]) {
+    one_file(folder, "own.csv", data);
+}
+
 /// An archive or a compressed file.
 pub fn container(folder: &Path, data: &[u8]) {
     one_file(folder, "trace.bin", data);

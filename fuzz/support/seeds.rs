@@ -27,6 +27,7 @@ pub fn of(target: &str, folder: &Path) -> Vec<Vec<u8>> {
         "chrome" => chrome(),
         "pfw" => pfw(),
         "nsight" => nsight(folder),
+        "spans" => spans(),
         "container" => container(),
         "rules" => rules(),
         other => panic!("no target {other}"),
@@ -108,6 +109,18 @@ fn nsight(folder: &Path) -> Vec<Vec<u8>> {
         seeds.push(std::fs::read(&path).expect("just written"));
     }
     seeds
+}
+
+fn spans() -> Vec<Vec<u8>> {
+    let tables = [
+        "# own\nstart_us,end_us,name,lane,process,layer,value (W),args.file\n1.5,2e1,a,x,p,io.read,,\"b,\"\"c\"\"\nd\"\n\
+         3,,power,x,,,250.5,\n4,,restart,,,,,\n5,4,back,,,,,\n6,7,\"open,,,,,\n7,8,a\n8,9,a,,,,,,,,x\n",
+        "start;dur;name\n1789995000.000000001;0.5;a\n1789995001;;b\n1789995000000;1;far\n",
+        "\u{feff}start\tend\tname\r\n2026-09-21T12:50:00.5Z\t2026-09-21 14:50:01+02:00\ta\r\n\
+         2026/09/21 12:50:02,25\t2026-13-01T00:00:00Z\tb\r\n",
+        "begin (ms),duration [s],step\r-1,0.1,12\r1e99,1,13\r",
+    ];
+    tables.map(|table| table.as_bytes().to_vec()).to_vec()
 }
 
 fn gzip(data: &[u8]) -> Vec<u8> {

@@ -5,12 +5,16 @@ use std::sync::LazyLock;
 use super::bytes::head::Head;
 use super::contract::importer::{Claim, Importer};
 use super::recognise::sniff::Content;
-use super::{chrome, dftracer, nsight};
+use super::{chrome, dftracer, nsight, spans};
 use crate::model::{Source, TracerFacts};
 
 /// All importers. Where several claim a file, the first one that is sure of it gets it.
-pub(crate) const IMPORTERS: &[&dyn Importer] =
-    &[&chrome::Chrome, &nsight::Nsight, &dftracer::Dftracer];
+pub(crate) const IMPORTERS: &[&dyn Importer] = &[
+    &chrome::Chrome,
+    &nsight::Nsight,
+    &dftracer::Dftracer,
+    &spans::Spans,
+];
 
 /// The tracers whose files can be read.
 pub static TRACERS: LazyLock<Vec<&'static TracerFacts>> =

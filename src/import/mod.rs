@@ -14,6 +14,7 @@ mod importers;
 mod nsight;
 mod opening;
 mod recognise;
+mod spans;
 mod text;
 
 pub use bytes::small::{SMALL, open_regular, read_small};

@@ -68,6 +68,13 @@ impl Content {
     }
 }
 
+impl Content {
+    /// True for text that is neither JSON nor pieces of it: only its head can tell whose it is.
+    pub fn is_plain_text(&self) -> bool {
+        matches!(self, Self::Trap(Trap::OtherText(_) | Trap::TextLog))
+    }
+}
+
 fn text_content(head: &Head) -> Content {
     use Trap::{JsonLines, MemoryTimeline, OtherJson, OtherText, TextLog};
     let text = text_of(&head.bytes);
