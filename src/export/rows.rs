@@ -43,11 +43,30 @@ pub(super) fn by_phase(analysis: &Analysis, parts: &ByPhase, none: &str) -> Json
 /// A row as a JSON object; an unknown figure is `null`.
 #[must_use]
 pub fn object<R>(analysis: &Analysis, columns: &[&Column<R>], row: &R) -> Map<String, Json> {
+    named(analysis, columns, row, |c| c.key.to_owned())
+}
+
+/// The same with keys that end in their unit.
+#[must_use]
+pub fn object_with_units<R>(
+    analysis: &Analysis,
+    columns: &[&Column<R>],
+    row: &R,
+) -> Map<String, Json> {
+    named(analysis, columns, row, Column::key_and_unit)
+}
+
+fn named<R>(
+    analysis: &Analysis,
+    columns: &[&Column<R>],
+    row: &R,
+    name: impl Fn(&Column<R>) -> String,
+) -> Map<String, Json> {
     let mut out = Map::new();
     for column in columns {
         let value = to_json(analysis, column.value(analysis, row));
         let Some(parts) = column.within else {
-            out.insert(column.key.to_owned(), value);
+            out.insert(name(column), value);
             continue;
         };
         let parts = out.entry(parts).or_insert_with(|| Map::new().into());

@@ -2,6 +2,7 @@
 
 use super::document::Document;
 use crate::analysis::{Analysis, LayerId, Step, SyncFigures, Wait};
+use crate::columns::ByPhase;
 use crate::model::{CopyKind, SpanId};
 use crate::time::format_ns;
 
@@ -76,10 +77,10 @@ pub fn phase(analysis: &Analysis, id: Option<LayerId>) -> &str {
 
 /// `forward 27 ms, backward 40 ms`.
 #[must_use]
-pub fn by_phase(analysis: &Analysis, row: &SyncFigures) -> String {
+pub fn by_phase(analysis: &Analysis, parts: &ByPhase) -> String {
     let part =
         |&(p, ns): &(Option<LayerId>, i64)| format!("{} {}", phase(analysis, p), format_ns(ns));
-    let parts: Vec<String> = row.absorbed_by_phase.iter().map(part).collect();
+    let parts: Vec<String> = parts.iter().map(part).collect();
     parts.join(", ")
 }
 

@@ -125,7 +125,7 @@ fn about(analysis: &crate::analysis::Analysis, args: &SharedArgs, span: SpanId) 
             format!(
                 "absorbed {} of GPU time: {}",
                 format_ns(figures.absorbed),
-                by_phase(analysis, &figures)
+                by_phase(analysis, &figures.absorbed_by_phase)
             )
         }),
         args: args.read(span).map_err(|e| e.to_string()),

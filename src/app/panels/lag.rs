@@ -1,12 +1,18 @@
 //! The CPU/GPU lag tab: CPU spans by name against the GPU work that they launched.
 
 use super::panel::{Scope, TablePanel};
+use super::rows;
 use crate::analysis::NameRow;
 use crate::app::model::action::Action;
 use crate::app::model::document::Document;
 use crate::app::widgets::fn_table::FnTable;
 use crate::app::widgets::look::Look;
-use crate::app::widgets::table::{Cell, Column, TableState};
+use crate::app::widgets::table::TableState;
+use crate::columns::NAME;
+
+/// Columns.
+const WIDTHS: &str = "name=220 count=70 cpu_time=100 gpu_launched=110 gpu_during=110 median_lag=105 max_lag=105 with_gpu=80 \
+    charged_to=180";
 
 /// The tab.
 pub struct Lag;
@@ -38,56 +44,13 @@ impl TablePanel for Lag {
     fn table<'a>(doc: &'a Document, rows: &'a Vec<NameRow>, look: &'a Look) -> FnTable<'a> {
         let analysis = &doc.analysis;
         let selected = doc.span.map(|s| doc.trace.spans().name(s));
-        let columns = vec![
-            Column::text("Span", 220.0, "Name of the CPU span"),
-            Column::number("Calls", 70.0, "Spans of this name"),
-            Column::number("CPU time", 100.0, "Sum of their lengths"),
-            Column::number(
-                "GPU launched",
-                110.0,
-                "Sum of the GPU work that they launched",
-            ),
-            Column::number(
-                "GPU during",
-                110.0,
-                "GPU busy while they ran, whoever launched it",
-            ),
-            Column::number(
-                "Tail median",
-                105.0,
-                "End of the last launched work after the span's end",
-            ),
-            Column::number("Tail max", 105.0, "The largest of them"),
-            Column::number("With GPU", 80.0, "Spans that launched something"),
-            Column::text(
-                "Charged to",
-                180.0,
-                "The synchronising call in which its GPU work ends, for the longest span",
-            ),
-        ];
-        FnTable::new(columns, rows.len(), move |row, column| {
-            let r = &rows[row];
-            match column {
-                0 => Cell::text(analysis.trace().name(r.name)),
-                1 => Cell::Count(r.count),
-                2 => Cell::Ns(r.cpu_time),
-                3 => Cell::Ns(r.gpu_launched),
-                4 => Cell::Ns(r.gpu_during),
-                5 => Cell::ns(r.median_lag),
-                6 => Cell::ns(r.max_lag),
-                7 => Cell::Count(r.with_gpu),
-                _ => match r.charged_to {
-                    Some(call) => Cell::text(analysis.trace().span_name(call)),
-                    None => Cell::None,
-                },
-            }
-        })
-        .swatch(move |row| Some(look.swatch(analysis.layers().info(rows[row].layer).class)))
-        .selected(move |row| selected == Some(rows[row].name))
+        rows::table(analysis, NAME, WIDTHS, rows.len(), |i| &rows[i])
+            .swatch(move |row| Some(look.swatch(analysis.layers().info(rows[row].layer).class)))
+            .selected(move |row| selected == Some(rows[row].name))
     }
 
     fn order(_doc: &Document) -> TableState {
-        TableState::descending(3)
+        rows::descending(WIDTHS, "gpu_launched")
     }
 
     fn clicked(rows: &Vec<NameRow>, row: usize) -> Option<Action> {

@@ -26,6 +26,7 @@ mod copying;
 mod inspector;
 mod lag;
 mod panel;
+mod rows;
 mod selection;
 mod steps;
 mod streams;

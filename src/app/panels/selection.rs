@@ -9,15 +9,17 @@ use egui::{RichText, Ui};
 use serde_json::{Value, json};
 
 use super::panel::{Panel, UseTable, waker};
+use super::rows;
 use crate::analysis::{
     Analysis, GpuHeadline, LayerClass, LayerId, LayerRow, Percentiles, Scope, Selection,
 };
 use crate::app::model::action::{Action, Actions};
 use crate::app::model::document::Document;
 use crate::app::model::latest::{self, Latest};
-use crate::app::widgets::fn_table::FnTable;
 use crate::app::widgets::look::Look;
-use crate::app::widgets::table::{Cell, Column, TableState, percent, table_ui};
+use crate::app::widgets::table::{TableState, percent, table_ui};
+use crate::columns::{LAYER, Output, shown};
+use crate::export::rows::object_with_units;
 use crate::time::{TimeRange, format_ns};
 
 /// Percentiles by layer, of a window and scope; `None` when a newer window came first.
@@ -89,7 +91,7 @@ impl Panel for SelectionPanel {
         }
         self.table(doc, look, &mut |table, order, stamp| {
             if let Some(row) = table_ui(ui, TITLE, table, order, stamp) {
-                let layer = rows(&doc.analysis, &selection)[row].layer;
+                let layer = rows(&doc.analysis, &selection, None)[row].layer;
                 let name = &doc.analysis.layers().info(layer).name;
                 actions.push(Action::SearchFor(format!("layer:{name}")));
             }
@@ -105,8 +107,9 @@ impl Panel for SelectionPanel {
         let known = percentiles(&self.job, &selection);
         // Percentiles that arrive may change the order.
         let stamp = self.stamp * 2 + u64::from(known.is_some());
-        let rows = rows(&doc.analysis, &selection);
-        let table = table(&doc.analysis, &selection, &rows, known, look);
+        let (analysis, rows) = (&doc.analysis, rows(&doc.analysis, &selection, known));
+        let table = rows::table(analysis, LAYER, WIDTHS, rows.len(), |i| &rows[i])
+            .swatch(|row| Some(look.swatch(analysis.layers().info(rows[row].layer).class)));
         use_it(&table, &mut self.order, stamp);
     }
 
@@ -261,59 +264,24 @@ fn place(class: LayerClass) -> u8 {
     }
 }
 
-fn rows<'a>(analysis: &Analysis, selection: &'a Selection) -> Vec<&'a LayerRow> {
-    let mut rows: Vec<&LayerRow> = selection.rows.iter().collect();
+/// The rows in their order, with what is known of percentiles.
+fn rows(
+    analysis: &Analysis,
+    selection: &Selection,
+    known: Option<&BTreeMap<LayerId, Percentiles>>,
+) -> Vec<LayerRow> {
+    let mut selection = selection.clone();
+    if let Some(known) = known {
+        selection.add(known);
+    }
+    let mut rows = selection.rows;
     rows.sort_by_key(|r| (place(analysis.layers().info(r.layer).class), r.layer));
     rows
 }
 
-const SUM: &str = "Summed over processes (GPUs): how much work was done. Several processes at once count several times";
-const BUSIEST: &str =
-    "The process (GPU) that is in it longest: what a synchronous step could have waited for";
-
-fn table<'a>(
-    analysis: &'a Analysis,
-    selection: &'a Selection,
-    rows: &'a [&'a LayerRow],
-    known: Option<&'a BTreeMap<LayerId, Percentiles>>,
-    look: &'a Look,
-) -> FnTable<'a> {
-    let columns = vec![
-        Column::text(
-            "Layer",
-            150.0,
-            "What spans are for. Click a row to find its spans",
-        ),
-        Column::number("Wall", 105.0, "Time in which any process (GPU) is in it"),
-        Column::number("Sum", 110.0, SUM),
-        Column::number("Busiest process", 115.0, BUSIEST),
-        Column::number("Count", 75.0, "Spans that start in the range"),
-        Column::number("Mean", 100.0, "Mean whole duration of those"),
-        Column::number("p95", 100.0, "95th percentile of their whole durations"),
-        Column::number(
-            "Exposed",
-            105.0,
-            "While the GPU of its own rank had nothing to do, summed over ranks",
-        ),
-        Column::number("% of selection", 105.0, "Wall time as a share of the range"),
-    ];
-    FnTable::new(columns, rows.len(), move |row, column| {
-        let r = rows[row];
-        let info = analysis.layers().info(r.layer);
-        match column {
-            0 => Cell::text(info.title.as_str()),
-            1 => Cell::Ns(r.wall),
-            2 => Cell::Ns(r.sum),
-            3 => Cell::Ns(r.busiest),
-            4 => Cell::Count(r.count),
-            5 => Cell::ns(r.mean()),
-            6 => Cell::ns(known.and_then(|k| k.get(&r.layer)).map(|p| p.p95)),
-            7 => Cell::ns(r.exposed.filter(|_| !is_gpu(info.class))),
-            _ => Cell::share_of(r.wall, selection.window.len()),
-        }
-    })
-    .swatch(move |row| Some(look.swatch(analysis.layers().info(rows[row].layer).class)))
-}
+/// Columns.
+const WIDTHS: &str =
+    "title=150 wall=105 sum=110 busiest=115 count=75 mean=100 p95=100 exposed_cpu=105 share=105";
 
 /// All figures, times in nanoseconds.
 fn json(
@@ -323,24 +291,10 @@ fn json(
 ) -> Value {
     let waits = selection.waits_recorded;
     let exposure = waits && !selection.gpus.is_empty();
-    let layers: Vec<_> = rows(&doc.analysis, selection)
-        .into_iter()
-        .map(|r| {
-            let p = known.and_then(|k| k.get(&r.layer));
-            json!({
-                "layer": doc.analysis.layers().info(r.layer).name,
-                "wall_ns": r.wall,
-                "sum_ns": r.sum,
-                "busiest_ns": r.busiest,
-                "count": r.count,
-                "touching": r.touching,
-                "mean_ns": r.mean(),
-                "median_ns": p.map(|p| p.median),
-                "p95_ns": p.map(|p| p.p95),
-                "max_ns": p.map(|p| p.max),
-                "exposed_ns": r.exposed,
-            })
-        })
+    let columns = shown(LAYER, Output::Json, "");
+    let layers: Vec<_> = rows(&doc.analysis, selection, known)
+        .iter()
+        .map(|row| object_with_units(&doc.analysis, &columns, row))
         .collect();
     let gpus: Vec<_> = selection
         .gpus
@@ -367,11 +321,4 @@ fn json(
         "gpus": gpus,
         "layers": layers,
     })
-}
-
-fn is_gpu(class: LayerClass) -> bool {
-    matches!(
-        class,
-        LayerClass::GpuCompute | LayerClass::GpuCopy | LayerClass::GpuComm | LayerClass::GpuMark
-    )
 }

@@ -4,13 +4,14 @@ use egui::{Ui, vec2};
 use egui_plot::{AxisHints, Bar, BarChart, Plot};
 
 use super::panel::{Scope, TablePanel};
-use crate::analysis::{ColumnSummary, LayerId, StepRow};
+use super::rows;
+use crate::analysis::{ColumnSummary, StepRow};
 use crate::app::model::action::{Action, Actions};
 use crate::app::model::document::Document;
 use crate::app::widgets::fn_table::FnTable;
 use crate::app::widgets::look::Look;
 use crate::app::widgets::look::{color, mix};
-use crate::app::widgets::table::{Cell, Column};
+use crate::columns::STEP;
 use crate::time::{TimeRange, Unit, format_ns};
 use crate::view::Swatch;
 
@@ -24,6 +25,10 @@ const MIN_BARS: f64 = 12.0;
 
 const NONE: &str = "No steps found: no ProfilerStep, NVTX or step spans, and no fetch spans to derive them from. \
     Give torch.profiler a schedule and call prof.step(), or mark steps with an NVTX range.";
+
+/// Columns.
+const WIDTHS: &str = "short=130 rank=46 time=100 wait=100 wait_exposed=96 wait_hidden=96 gpu_busy=100 gpu_idle=96 launched=100 \
+    n_ops=80 in_sync=96 first_kernel=96 gpu_lag=96 h2d=96 forward=96 backward=96 optimizer=96 compute=96 other=96";
 
 /// The tab.
 pub struct StepsPanel;
@@ -87,77 +92,9 @@ impl TablePanel for StepsPanel {
     }
 
     fn table<'a>(doc: &'a Document, steps: &'a Steps, _look: &'a Look) -> FnTable<'a> {
-        let (analysis, range) = (&doc.analysis, doc.range);
-        let rows = &steps.rows;
-        let mut columns = vec![
-            Column::text("Step", 130.0, "Number or name"),
-            Column::number("Rank", 46.0, "Distributed rank"),
-            Column::number("Time", 100.0, "Length of the step"),
-            Column::number("Wait", 100.0, "The loop waits for its batch"),
-            Column::number("Exposed", 96.0, "Of it the GPU had nothing to do"),
-            Column::number("Hidden", 96.0, "Of it the GPU was still working"),
-            Column::number("GPU busy", 100.0, "The GPU worked during the step"),
-            Column::number(
-                "GPU idle",
-                96.0,
-                "The GPU had nothing to do during the step",
-            ),
-            Column::number(
-                "Launched",
-                100.0,
-                "GPU time of the work that the step launched",
-            ),
-            Column::number("Operations", 80.0, "GPU operations that it launched"),
-            Column::number(
-                "In sync",
-                96.0,
-                "The loop was blocked in calls that wait for the GPU",
-            ),
-            Column::number(
-                "First kernel",
-                96.0,
-                "Start of its first kernel after its own start",
-            ),
-            Column::number(
-                "GPU lag",
-                96.0,
-                "End of its last GPU work after its own end",
-            ),
-        ];
-        for (_, title) in PHASES {
-            columns.push(Column::number(
-                title,
-                96.0,
-                "Time in this phase, exclusive, CPU clock",
-            ));
-        }
-        columns.push(Column::number("Other", 96.0, "Time in no phase"));
-        let layers: Vec<Option<LayerId>> = PHASES
-            .iter()
-            .map(|(name, _)| analysis.layers().find(name))
-            .collect();
-        FnTable::new(columns, rows.len(), move |row, column| {
-            let r = &rows[row];
-            let info = &analysis.ranks()[r.rank];
-            match column {
-                0 => Cell::text(info.steps[r.step].short()),
-                1 => Cell::Count(u64::from(info.rank)),
-                2 => Cell::Ns(r.time()),
-                3 => Cell::ns(r.wait),
-                4 => Cell::ns(r.wait_exposed),
-                5 => Cell::ns(r.wait_hidden),
-                6 => Cell::ns(r.gpu_busy),
-                7 => Cell::ns(r.gpu_idle),
-                8 => Cell::ns(r.launched),
-                9 => r.n_ops.map_or(Cell::None, Cell::Count),
-                10 => Cell::ns(r.in_sync),
-                11 => Cell::ns(r.first_kernel),
-                12 => Cell::ns(r.gpu_lag),
-                i if i < 13 + PHASES.len() => Cell::ns(layers[i - 13].and_then(|l| r.phase(l))),
-                _ => Cell::Ns(r.other),
-            }
-        })
-        .selected(move |row| range == Some(rows[row].range))
+        let (rows, range) = (&steps.rows, doc.range);
+        rows::table(&doc.analysis, STEP, WIDTHS, rows.len(), |i| &rows[i])
+            .selected(move |row| range == Some(rows[row].range))
     }
 
     fn clicked(steps: &Steps, row: usize) -> Option<Action> {
@@ -304,12 +241,3 @@ fn mark_step(longest: f64) -> f64 {
     };
     digit * power
 }
-
-/// Phases that have a column, by layer name.
-const PHASES: [(&str, &str); 5] = [
-    ("h2d", "H2D"),
-    ("forward", "Forward"),
-    ("backward", "Backward"),
-    ("optimizer", "Optimizer"),
-    ("compute", "Compute"),
-];

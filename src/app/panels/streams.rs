@@ -1,13 +1,19 @@
 //! The Streams tab: every pair of streams of a GPU and how much of the time both were busy.
 
 use super::panel::{Scope, TablePanel};
+use super::rows;
 use crate::analysis::{STREAMS_PAIRED, StreamPair, StreamPairs};
 use crate::app::model::document::Document;
 use crate::app::widgets::fn_table::FnTable;
 use crate::app::widgets::look::Look;
-use crate::app::widgets::table::{Cell, Column, TableState, percent};
+use crate::app::widgets::table::{TableState, percent};
+use crate::columns::STREAM_PAIR;
 use crate::model::{StreamId, Trace};
 use crate::time::{format_count, format_ns};
+
+/// Columns.
+const WIDTHS: &str = "gpu=60 first=100 second=100 both=105 min_busy=105 ratio=75 kernel_kernel=110 copy_kernel=110 \
+    kernel_copy=110 comm_kernel=110 kernel_comm=110";
 
 /// The tab.
 pub struct Streams;
@@ -60,57 +66,15 @@ impl TablePanel for Streams {
     }
 
     fn table<'a>(doc: &'a Document, found: &'a StreamPairs, _look: &'a Look) -> FnTable<'a> {
-        let (trace, pairs) = (&doc.trace, &found.pairs);
-        let columns = vec![
-            Column::text("GPU", 60.0, "Device number"),
-            Column::text("First", 100.0, "One stream"),
-            Column::text("Second", 100.0, "The other stream"),
-            Column::number("Both busy", 105.0, "Both had work at the same time"),
-            Column::number("Less busy", 105.0, "Busy time of the one that is less busy"),
-            Column::number("Overlap", 75.0, "Both busy as a share of the less busy one"),
-            Column::number("Kernel, kernel", 110.0, "Kernels on both"),
-            Column::number(
-                "Copy, kernel",
-                110.0,
-                "The first copies under kernels of the second",
-            ),
-            Column::number(
-                "Kernel, copy",
-                110.0,
-                "Kernels of the first over copies of the second",
-            ),
-            Column::number(
-                "Comm, kernel",
-                110.0,
-                "Communication of the first under kernels of the second",
-            ),
-            Column::number(
-                "Kernel, comm",
-                110.0,
-                "Kernels of the first over communication of the second",
-            ),
-        ];
-        FnTable::new(columns, pairs.len(), move |row, column| {
-            let p = &pairs[row];
-            match column {
-                0 => Cell::text(trace.device(trace.stream(p.first).device).index.to_string()),
-                1 => Cell::text(name(trace, p.first)),
-                2 => Cell::text(name(trace, p.second)),
-                3 => Cell::Ns(p.both),
-                4 => Cell::Ns(p.min_busy),
-                5 => p.ratio().map_or(Cell::None, Cell::Share),
-                6 => Cell::Ns(p.kernel_kernel),
-                7 => Cell::Ns(p.copy_kernel),
-                8 => Cell::Ns(p.kernel_copy),
-                9 => Cell::Ns(p.comm_kernel),
-                _ => Cell::Ns(p.kernel_comm),
-            }
+        let pairs = &found.pairs;
+        rows::table(&doc.analysis, STREAM_PAIR, WIDTHS, pairs.len(), |i| {
+            &pairs[i]
         })
         .fixed()
     }
 
     fn order(_doc: &Document) -> TableState {
-        TableState::descending(3)
+        rows::descending(WIDTHS, "both")
     }
 }
 

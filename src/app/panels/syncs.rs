@@ -1,13 +1,15 @@
 //! The Syncs tab: calls that waited for the GPU, what they absorbed and what came of it.
 
 use super::panel::{Scope, TablePanel};
+use super::rows;
 use crate::analysis::SyncFigures;
 use crate::app::model::action::Action;
 use crate::app::model::document::Document;
 use crate::app::model::facts::{by_phase, phase};
 use crate::app::widgets::fn_table::FnTable;
 use crate::app::widgets::look::Look;
-use crate::app::widgets::table::{Cell, Column, TableState};
+use crate::app::widgets::table::TableState;
+use crate::columns::SYNC;
 use crate::time::{format_count, format_ns};
 
 /// Calls that are computed at once; the longest ones come first, and the caption says what was left out.
@@ -15,6 +17,10 @@ const MAX_CALLS: usize = 20_000;
 
 const NONE: &str = "No call waited for the GPU in this range (cudaStreamSynchronize, cudaDeviceSynchronize, blocking \
     cudaMemcpy …).";
+
+/// Columns.
+const WIDTHS: &str = "call=150 rank=50 start=110 in_phase=80 absorbed=105 dur=105 bubble=105 tail=90 waited_ops=80 \
+    absorbed_by_phase=240 scope=80";
 
 /// The tab.
 pub struct Syncs;
@@ -79,7 +85,7 @@ impl TablePanel for Syncs {
                 analysis.trace().span_name(most.span),
                 phase(analysis, most.in_phase),
                 format_ns(most.absorbed),
-                by_phase(analysis, most)
+                by_phase(analysis, &most.absorbed_by_phase)
             ));
         }
         if calls.left_out > 0 {
@@ -92,64 +98,13 @@ impl TablePanel for Syncs {
     }
 
     fn table<'a>(doc: &'a Document, calls: &'a Calls, _look: &'a Look) -> FnTable<'a> {
-        let (analysis, rows, selected) = (&doc.analysis, &calls.rows, doc.span);
-        let columns = vec![
-            Column::text("Call", 150.0, "The call that waited"),
-            Column::number("Rank", 50.0, "Distributed rank"),
-            Column::number("Start", 110.0, "When"),
-            Column::text("In phase", 80.0, "What the loop was doing"),
-            Column::number(
-                "Absorbed",
-                105.0,
-                "GPU time of the work that it waited for, during the call",
-            ),
-            Column::number("Length", 105.0, "Length of the call"),
-            Column::number(
-                "Bubble",
-                105.0,
-                "GPU idle afterwards, because nothing was queued behind the wait",
-            ),
-            Column::number(
-                "Return",
-                90.0,
-                "From the end of the last work to the return of the call",
-            ),
-            Column::number("Operations", 80.0, "Operations that it waited for"),
-            Column::text(
-                "Launched by",
-                240.0,
-                "Absorbed GPU time by the phase that launched it",
-            ),
-            Column::text(
-                "Scope",
-                80.0,
-                "Whether the file says what the call waited for",
-            ),
-        ];
-        FnTable::new(columns, rows.len(), move |row, column| {
-            let r = &rows[row];
-            let spans = analysis.trace().spans();
-            let trace = analysis.trace();
-            match column {
-                0 => Cell::text(trace.span_name(r.span)),
-                1 => Cell::Count(u64::from(trace.lane(spans.lane(r.span)).rank)),
-                2 => Cell::Ns(spans.start(r.span)),
-                3 => Cell::text(phase(analysis, r.in_phase)),
-                4 => Cell::Ns(r.absorbed),
-                5 => Cell::Ns(spans.dur(r.span)),
-                6 => Cell::ns(r.bubble),
-                7 => Cell::ns(r.tail),
-                8 => Cell::Count(r.waited_ops),
-                9 => Cell::text(by_phase(analysis, r)),
-                _ if r.known_scope => Cell::text("recorded"),
-                _ => Cell::text("guessed"),
-            }
-        })
-        .selected(move |row| selected == Some(rows[row].span))
+        let (rows, selected) = (&calls.rows, doc.span);
+        rows::table(&doc.analysis, SYNC, WIDTHS, rows.len(), |i| &rows[i])
+            .selected(move |row| selected == Some(rows[row].span))
     }
 
     fn order(_doc: &Document) -> TableState {
-        TableState::descending(4)
+        rows::descending(WIDTHS, "absorbed")
     }
 
     fn clicked(calls: &Calls, row: usize) -> Option<Action> {

@@ -4,11 +4,12 @@ use egui::{Grid, RichText, Slider, Ui, vec2};
 use egui_plot::{AxisHints, Bar, BarChart, Plot, PlotPoint, Text};
 
 use super::panel::{Panel, Scope, busy_ui, empty_ui, waker};
-use crate::analysis::{Basis, Rates, WhatIf, counted};
+use crate::analysis::{Analysis, Basis, Rates, WhatIf, counted};
 use crate::app::model::action::Actions;
 use crate::app::model::document::Document;
 use crate::app::model::latest::{Job, Latest};
 use crate::app::widgets::look::{Look, color, mix};
+use crate::columns::{Output, Unit, Value, WHAT_IF, shown};
 use crate::time::format_ns;
 use crate::view::Swatch;
 
@@ -82,7 +83,7 @@ impl Panel for WhatIfPanel {
                         ui.set_width(330.0);
                         self.question = question_ui(ui, rates, question);
                         ui.add_space(8.0);
-                        answer_ui(ui, rates, question, look);
+                        answer_ui(ui, &doc.analysis, rates, question, look);
                     });
                     ui.add_space(20.0);
                     ui.vertical(|ui| {
@@ -164,7 +165,7 @@ fn ns(value: f64) -> String {
     }
 }
 
-fn answer_ui(ui: &mut Ui, rates: &Rates, question: Question, look: &Look) {
+fn answer_ui(ui: &mut Ui, analysis: &Analysis, rates: &Rates, question: Question, look: &Look) {
     let asked = question.workers.unwrap_or(rates.workers);
     let now = rates.what_if(rates.workers, None, 0.0);
     let then = rates.what_if(asked, question.cores, question.cached);
@@ -188,37 +189,29 @@ fn answer_ui(ui: &mut Ui, rates: &Rates, question: Question, look: &Look) {
             head(ui, counted(u64::from(asked), "worker"));
             head(ui, "change".to_owned());
             ui.end_row();
-            let row = |ui: &mut Ui, name: &str, is: f64, pick: &dyn Fn(&WhatIf) -> f64| {
-                let (a, b) = (pick(&now), pick(&then));
-                ui.label(name);
-                ui.label(ns(is));
-                ui.label(ns(a));
-                ui.label(ns(b));
-                ui.label(change(a, b));
+            let measured = rates.measured();
+            for column in shown(WHAT_IF, Output::Panel, "") {
+                ui.label(column.title);
+                for answer in [&measured, &now, &then] {
+                    ui.label(match column.value(analysis, answer) {
+                        Value::Time(Some(ns)) => format_ns(ns),
+                        Value::Rate(Some(rate)) => format!("{rate:.1} {unit}"),
+                        _ => "–".to_owned(),
+                    });
+                }
+                if column.unit() == Unit::Ns {
+                    let times = [&now, &then].map(|answer| column.time(analysis, answer));
+                    ui.label(change(times));
+                }
                 ui.end_row();
-            };
-            row(ui, "Step", rates.pace.step, &|w| w.step);
-            row(ui, "Wait per step", rates.pace.wait, &|w| w.wait);
-            row(ui, "Whole job", rates.job.time as f64, &|w| w.job);
-            let rate = |w: &WhatIf| {
-                w.rates
-                    .loader
-                    .map_or("–".to_owned(), |r| format!("{r:.1} {unit}"))
-            };
-            ui.label("Loader gives");
-            let is = rates.rates.loader;
-            ui.label(is.map_or("–".to_owned(), |r| format!("{r:.1} {unit}")));
-            ui.label(rate(&now));
-            ui.label(rate(&then));
-            ui.end_row();
+            }
         });
 }
 
-fn change(a: f64, b: f64) -> String {
-    if a > 0.0 && b.is_finite() {
-        format!("{:+.1} %", (b / a - 1.0) * 100.0)
-    } else {
-        "–".to_owned()
+fn change([a, b]: [Option<i64>; 2]) -> String {
+    match (a, b) {
+        (Some(a), Some(b)) if a > 0 => format!("{:+.1} %", (b as f64 / a as f64 - 1.0) * 100.0),
+        _ => "–".to_owned(),
     }
 }
 

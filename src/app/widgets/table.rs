@@ -114,28 +114,6 @@ pub struct Column {
     pub numeric: bool,
 }
 
-impl Column {
-    /// A text column.
-    #[must_use]
-    pub fn text(title: &'static str, width: f32, tip: &'static str) -> Self {
-        Self {
-            title: title.into(),
-            tip: tip.into(),
-            width,
-            numeric: false,
-        }
-    }
-
-    /// A column of numbers.
-    #[must_use]
-    pub fn number(title: &'static str, width: f32, tip: &'static str) -> Self {
-        Self {
-            numeric: true,
-            ..Self::text(title, width, tip)
-        }
-    }
-}
-
 /// The little square in front of a row.
 #[derive(Clone, Copy, Debug)]
 pub struct Swatch {
@@ -498,12 +476,18 @@ mod tests {
         }
     }
 
+    fn column(title: &'static str, numeric: bool) -> Column {
+        Column {
+            title: title.into(),
+            tip: "".into(),
+            width: 80.0,
+            numeric,
+        }
+    }
+
     fn demo() -> Demo {
         Demo(
-            vec![
-                Column::text("Step", 80.0, ""),
-                Column::number("Wait", 80.0, ""),
-            ],
+            vec![column("Step", false), column("Wait", true)],
             vec![
                 ("step 10", Some(1_500)),
                 ("step 9", None),
