@@ -98,7 +98,7 @@ fn records_that_share_a_line_are_told_apart() {
     let torn = format!("[{},{{\"id\":,{},\n{}]\n", lines[0], lines[1], lines[2]);
     let loaded = load("torn", torn);
     check_whole("torn", &loaded);
-    let skipped = "skipped: Lines hold something that is no JSON object beside their records: it was skipped. [first: line 1]";
+    let skipped = "skipped: Lines hold something that is no JSON object beside their records: it was skipped (7 bytes). [first: line 1]";
     assert!(
         said(&loaded).iter().any(|t| t == skipped),
         "{:?}",
@@ -287,7 +287,7 @@ fn a_list_on_one_line_may_be_as_long_as_it_likes() {
     assert_eq!(
         said(&loaded),
         [
-            "skipped: Lines hold something that is no JSON object beside their records: it was skipped. [first: line 1]",
+            "skipped: Lines hold something that is no JSON object beside their records: it was skipped (12,418 bytes with about 1 event). [first: line 1]",
             "skipped: Records have no readable ts or dur and were skipped. [first: line 2]",
             "repaired: Several records stand on one line: they were read one by one. [first: line 1]",
         ]

@@ -125,7 +125,7 @@ impl fmt::Display for Lost {
         };
         match (self.bytes, self.events) {
             (None, None) => write!(f, "an unknown number of events"),
-            (Some(bytes), None) => write!(f, "{}", noun(bytes, "byte")),
+            (Some(bytes), None | Some(0)) => write!(f, "{}", noun(bytes, "byte")),
             (None, Some(events)) => write!(f, "{about}{}", noun(events, "event")),
             (Some(bytes), Some(events)) => {
                 write!(

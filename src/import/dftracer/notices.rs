@@ -220,22 +220,6 @@ fn read_bytes(file: &FileInfo) -> u64 {
     file.data.inflated_bytes.saturating_sub(skipped)
 }
 
-/// Zero bytes behind the last record: room that the writer had made, or an early end.
-fn zeros_behind(file: &FileInfo) -> u64 {
-    let has_records = |c: &Chunk| {
-        let k = &c.kinds;
-        k.complete + k.counter + k.aggregated + k.metadata + k.other > 0
-    };
-    let mut zeros = 0;
-    for chunk in file.data.chunks.iter().rev() {
-        zeros += chunk.zeros_behind;
-        if has_records(chunk) {
-            break;
-        }
-    }
-    zeros
-}
-
 /// Adds up a tally of all chunks with line numbers of the file.
 fn tally(file: &FileInfo, of: impl Fn(&Chunk) -> &Tally) -> Tally {
     let mut all = Tally::default();
@@ -285,24 +269,14 @@ fn lines(file: &FileInfo, notes: &mut Notes<'_>) {
         &tally(file, |c| &c.crowded),
         "Several records stand on one line: they were read one by one.",
     );
-    let zeros = tally(file, |c| &c.zeros);
-    let hole = stretch(zeros.count - zeros_behind(file));
-    if hole.events > Some(0) {
-        // Room for a record: no writer leaves it empty, but a disk that lost a page does.
-        notes.tally(
-            NoticeKind::Damaged.losing(Loss::Cut(hole)),
-            "hole",
-            &zeros,
-            &format!("Zero bytes stand where records belong: {hole} are lost."),
-        );
-    } else {
-        notes.tally(
-            NoticeKind::Repaired,
-            "padding",
-            &zeros,
-            "Zero bytes stand between records; they were passed over.",
-        );
-    }
+    // Between whole records they are room that a writer had made; where a page of records was lost, the records at its
+    // edges are torn, and the zeros are part of an unreadable line.
+    notes.tally(
+        NoticeKind::Repaired,
+        "padding",
+        &tally(file, |c| &c.zeros),
+        "Zero bytes stand between records; they were passed over.",
+    );
     notes.tally(
         NoticeKind::Skipped,
         "no_time",

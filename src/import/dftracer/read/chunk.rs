@@ -118,8 +118,6 @@ pub(crate) struct Chunk {
     pub crowded: Tally,
     /// Zero bytes around records.
     pub zeros: Tally,
-    /// Of them behind the last record.
-    pub zeros_behind: u64,
     pub repaired: Tally,
     pub joined: Tally,
     pub no_time: Tally,
@@ -197,7 +195,6 @@ impl Chunk {
         for part in [&whole[..start], &whole[start + line.len()..]] {
             let zeros = part.iter().filter(|&&b| b == 0).count() as u64;
             self.zeros.add_many(zeros, self.lines);
-            self.zeros_behind += zeros;
         }
     }
 
@@ -281,7 +278,6 @@ impl Chunk {
     }
 
     fn record(&mut self, record: &Record<'_>, line: &[u8], offset: u64) {
-        self.zeros_behind = 0;
         if record.repaired {
             self.repaired.add(self.lines);
         }
