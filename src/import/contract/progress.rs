@@ -105,7 +105,7 @@ impl Progress {
     /// An error to return when somebody asked to stop.
     ///
     /// # Errors
-    /// [`super::ErrorKind::Cancelled`] once somebody asked to stop.
+    /// [`super::error::ErrorKind::Cancelled`] once somebody asked to stop.
     pub fn check(&self, path: &Path) -> Result<(), LoadError> {
         if self.is_cancelled() {
             Err(LoadError::cancelled(path))

@@ -55,7 +55,7 @@ pub enum NodeKind {
     Recorder,
     /// Counters of a process, a GPU or a file.
     Counters,
-    /// The lane of a counter: index in [`Trace::counters`].
+    /// The lane of a counter: index in [`crate::model::Trace::counters`].
     Counter(u32),
     /// Instants whose lane has no spans, or that are on none: index in [`Lod::instants`].
     Instants(u32),
