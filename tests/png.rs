@@ -13,7 +13,7 @@ use stallscope::export::png::{
 };
 use stallscope::model::Role;
 use stallscope::time::TimeRange;
-use stallscope::view::{RowState, Rows};
+use stallscope::view::{RowState, Rows, Theme};
 use timeline::{MS, Maker, Scene, training_loop};
 
 /// Writes a picture where `STALLSCOPE_PICTURES` says, to be looked at.
@@ -37,7 +37,7 @@ fn equal_options_give_equal_bytes() {
     let scene = training_loop(12);
     for dark in [false, true] {
         let o = PngOptions {
-            dark,
+            theme: Theme::of_system(dark),
             ..options(205, 565)
         };
         let draw = |s: &Scene| {
@@ -67,7 +67,7 @@ fn equal_options_give_equal_bytes() {
     ] {
         let o = PngOptions {
             lanes,
-            dark: true,
+            theme: Theme::dark(),
             ..options(from, to)
         };
         let p = render_png(&scene.trace, &scene.analysis, &scene.rows, &o).expect("draws");
@@ -129,7 +129,7 @@ fn real_traces_have_pictures() {
             let o = PngOptions {
                 range: (!part.is_empty()).then(|| TimeRange::new(middle, middle + all.len() / 40)),
                 width: 1_500,
-                dark,
+                theme: Theme::of_system(dark),
                 title: Some(file.to_owned()),
                 ..PngOptions::default()
             };
@@ -176,7 +176,7 @@ fn exposed_wait_is_told_apart_without_colour() {
     let scene = training_loop(4);
     for dark in [false, true] {
         let o = PngOptions {
-            dark,
+            theme: Theme::of_system(dark),
             width: 1_332,
             lanes: Lanes::Band,
             title: None,
@@ -383,8 +383,8 @@ fn painted(list: &stallscope::view::DrawList) -> image::RgbaImage {
 #[test]
 fn selection_arrows_and_hits_are_painted() {
     use stallscope::view::{
-        Highlights, LayoutInput, Links, Metrics, Options, OverviewInput, Scroll, Size, Theme,
-        Viewport, layout, overview,
+        Highlights, LayoutInput, Links, Metrics, Options, OverviewInput, Scroll, Size, Viewport,
+        layout, overview,
     };
     let scene = training_loop(6);
     let span = scene.span("backward", 2);
@@ -393,7 +393,7 @@ fn selection_arrows_and_hits_are_painted() {
     let lod = scene.rows.tree().lod();
     let hits = Highlights::new(&scene.trace, &scene.analysis, lod, reads);
     for dark in [false, true] {
-        let theme = if dark { Theme::dark() } else { Theme::light() };
+        let theme = Theme::of_system(dark);
         let mut view = Viewport::new(scene.trace.extent(), 1_168.0);
         view.zoom_to(TimeRange::new(205 * MS, 345 * MS), 0.0);
         let plain = LayoutInput {
@@ -509,7 +509,7 @@ fn many_gpus_have_low_bands() {
     }
     let scene = Scene::new(m.b);
     let o = PngOptions {
-        dark: true,
+        theme: Theme::dark(),
         ..options(0, 1_200)
     };
     let picture = render_png(&scene.trace, &scene.analysis, &scene.rows, &o).expect("draws");

@@ -4,9 +4,11 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::time::{TimeRange, parse_ns, parse_range};
+use crate::view::Theme;
 
 /// Shows what the GPU really waited for in a training trace.
 ///
@@ -151,20 +153,18 @@ pub struct Png {
     #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = parse_scale)]
     pub scale: f32,
     /// Colours.
-    #[arg(long, value_enum, default_value_t = Theme::Light)]
+    #[arg(long, default_value = "light", value_parser = themes())]
     pub theme: Theme,
     /// Which lanes.
     #[arg(long, value_enum, default_value_t = Lanes::Shown)]
     pub lanes: Lanes,
 }
 
-/// Colours of a picture.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Theme {
-    /// Dark on light.
-    Light,
-    /// Light on dark.
-    Dark,
+/// The themes by their names.
+fn themes() -> impl TypedValueParser<Value = Theme> {
+    let names = Theme::ALL.map(|t| PossibleValue::new(t.name).help(t.about));
+    PossibleValuesParser::new(names)
+        .map(|name| Theme::named(&name).unwrap_or_else(|| Theme::of_system(false)))
 }
 
 /// Lanes of a picture.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::analyse;
-use super::args::{Lanes, Png, Scope, Theme};
+use super::args::{Lanes, Png, Scope};
 use super::table::printable;
 use super::{CliError, load};
 use crate::analysis::counted;
@@ -53,7 +53,7 @@ pub fn run(args: &Png, out: &mut dyn Write) -> Result<u8, CliError> {
         range: a.chosen.then_some(a.window),
         width: args.width,
         scale: args.scale,
-        dark: args.theme == Theme::Dark,
+        theme: args.theme.clone(),
         lanes: match args.lanes {
             Lanes::Shown => png::Lanes::AsShown,
             Lanes::All => png::Lanes::All,

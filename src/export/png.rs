@@ -9,7 +9,7 @@ use egui::{Context, LayerId, Painter, Pos2, RawInput, Vec2};
 use super::raster::Raster;
 use crate::analysis::{Analysis, Rank, Union};
 use crate::model::Trace;
-use crate::paint::{color, fonts, paint};
+use crate::paint::{color, egui_theme, fonts, paint};
 use crate::time::{TimeRange, Unit, format_ns};
 use crate::view::{
     DrawList, LayoutInput, LegendEntry, Metrics, Options, RowState, Rows, Scroll, Size, TITLE,
@@ -47,8 +47,8 @@ pub struct PngOptions {
     pub width: u32,
     /// Pixels per point, one of [`SCALES`].
     pub scale: f32,
-    /// Dark theme instead of the light one.
-    pub dark: bool,
+    /// Colours.
+    pub theme: Theme,
     /// Which lanes.
     pub lanes: Lanes,
     /// Time ruler and step strip.
@@ -69,7 +69,7 @@ impl Default for PngOptions {
             range: None,
             width: 1_920,
             scale: 1.0,
-            dark: false,
+            theme: Theme::light(),
             lanes: Lanes::AsShown,
             ruler: true,
             lane_names: true,
@@ -260,11 +260,7 @@ impl Plan {
             _ => rows.clone(),
         };
         let mut this = Self {
-            theme: if png.dark {
-                Theme::dark()
-            } else {
-                Theme::light()
-            },
+            theme: png.theme.clone(),
             scale: png.scale,
             range,
             options: Options {
@@ -448,11 +444,7 @@ pub fn about(analysis: &Analysis, range: TimeRange) -> Vec<String> {
 fn tessellate(lists: &[(f32, DrawList)], plan: &Plan) -> (Raster, Vec<ClippedPrimitive>) {
     let context = Context::default();
     context.set_fonts(fonts());
-    context.set_theme(if plan.theme.dark {
-        egui::Theme::Dark
-    } else {
-        egui::Theme::Light
-    });
+    context.set_theme(egui_theme(&plan.theme));
     let size = Vec2::new(
         plan.size.width as f32 / plan.scale,
         plan.size.height as f32 / plan.scale,

@@ -11,7 +11,7 @@ mod text;
 use egui::epaint::{CubicBezierShape, PathStroke};
 use egui::{Color32, Painter, Pos2, Shape, Stroke, Vec2};
 
-use crate::view::{ArrowEnd, DrawList, Item, Point, Rect, Rgba};
+use crate::view::{ArrowEnd, DrawList, Item, Point, Rect, Rgba, Theme};
 use mesh::Batch;
 
 /// Paints a draw list with its top-left corner at `origin`.
@@ -39,6 +39,16 @@ pub fn paint(list: &DrawList, painter: &Painter, origin: Pos2) {
 pub fn color(c: Rgba) -> Color32 {
     let [r, g, b, a] = c.0;
     Color32::from_rgba_unmultiplied(r, g, b, a)
+}
+
+/// Whether egui calls a theme dark or light.
+#[must_use]
+pub fn egui_theme(theme: &Theme) -> egui::Theme {
+    if theme.dark {
+        egui::Theme::Dark
+    } else {
+        egui::Theme::Light
+    }
 }
 
 pub use text::{font_id, fonts, readable};

@@ -29,7 +29,7 @@ fn timeline_with_a_selection() {
     );
     act(&mut w, Action::ShowTab(tab("Selection")));
     w.snapshot("selection_dark");
-    w.state_mut().state.settings.theme = ThemeChoice::Light;
+    w.state_mut().state.settings.theme = ThemeChoice::from("light".to_owned());
     w.run_steps(4);
     w.snapshot("selection_light");
 }

@@ -89,14 +89,7 @@ impl App {
                 // The next Tab reaches its table.
                 Panels::focus_tab(ctx);
             }
-            Command::ToggleTheme => {
-                let dark = state.look.theme.dark;
-                state.settings.theme = if dark {
-                    ThemeChoice::Light
-                } else {
-                    ThemeChoice::Dark
-                };
-            }
+            Command::ToggleTheme => state.next_theme(),
             Command::SystemTheme => state.settings.theme = ThemeChoice::System,
             Command::UiLarger => state.settings.scale_ui(110),
             Command::UiSmaller => state.settings.scale_ui(91),
@@ -147,10 +140,8 @@ impl App {
     }
 
     fn toggle_help(&mut self) {
-        self.dialog = match self.dialog {
-            Some(Dialog::Help) => None,
-            _ => Some(Dialog::Help),
-        };
+        let shows = matches!(self.dialog, Some(Dialog::Help));
+        self.dialog = (!shows).then_some(Dialog::Help);
     }
 
     /// Esc: popup, opening, search, selection, in this order.

@@ -8,9 +8,10 @@ use crate::app::model::action::{Action, Actions};
 use crate::app::model::latest::{Job, Latest};
 use crate::app::model::load::bytes_text;
 use crate::app::model::picture::{self, Preview, Source, Span};
-use crate::app::model::settings::ExportChoice;
+use crate::app::model::settings::{ExportChoice, ThemeName};
 use crate::app::model::state::AppState;
 use crate::export::png::{Lanes, PngOptions, WIDTHS, suggested_name};
+use crate::view::Theme;
 
 /// Width of the options, points.
 const OPTIONS: f32 = 270.0;
@@ -137,8 +138,9 @@ fn options_ui(ui: &mut Ui, dialog: &mut ExportDialog, has_selection: bool) {
             ui.end_row();
             ui.label("Theme");
             ui.horizontal(|ui| {
-                ui.radio_value(&mut choice.dark, false, "light");
-                ui.radio_value(&mut choice.dark, true, "dark");
+                for theme in &Theme::ALL {
+                    ui.radio_value(&mut choice.theme, ThemeName::of(theme), theme.name);
+                }
             });
             ui.end_row();
         });

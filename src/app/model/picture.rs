@@ -72,7 +72,7 @@ pub fn options(doc: &Document, choice: &ExportChoice, span: Span, lanes: Lanes) 
         range: Some(range(doc, span)),
         width: choice.width,
         scale: choice.scale as f32,
-        dark: choice.dark,
+        theme: choice.theme.theme(),
         lanes,
         ruler: choice.ruler,
         lane_names: choice.names,
@@ -182,10 +182,7 @@ pub fn command_line(doc: &Document, choice: &ExportChoice) -> String {
     words.extend(["-o".to_owned(), quoted(&name)]);
     words.push(format!("--range {}ns..{}ns", shown.start, shown.end));
     words.push(format!("--width {} --scale {}", choice.width, choice.scale));
-    words.push(format!(
-        "--theme {}",
-        if choice.dark { "dark" } else { "light" }
-    ));
+    words.push(format!("--theme {}", choice.theme.theme().name));
     words.join(" ")
 }
 

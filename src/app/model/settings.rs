@@ -6,10 +6,11 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::import::open_regular;
 use crate::output;
+use crate::view::Theme;
 
 /// Version of the file.
 const VERSION: u32 = 1;
@@ -20,17 +21,68 @@ pub const MAX_RECENT: usize = 8;
 /// Bytes of a file that make its key, together with its size.
 const KEY_BYTES: u64 = 64 << 10;
 
-/// Light, dark or as the system has it.
+/// A theme, remembered by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ThemeName(&'static str);
+
+/// How a theme is written in the file.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum StoredTheme {
+    Name(String),
+    /// Version 0.1 wrote whether it was the dark one.
+    Dark(bool),
+}
+
+impl<'de> Deserialize<'de> for ThemeName {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let theme = match StoredTheme::deserialize(from)? {
+            StoredTheme::Name(name) => Theme::named(&name),
+            StoredTheme::Dark(dark) => Some(Theme::of_system(dark)),
+        };
+        Ok(Self::of(&theme.unwrap_or(Theme::light())))
+    }
+}
+
+impl ThemeName {
+    /// The name of a theme.
+    #[must_use]
+    pub fn of(theme: &Theme) -> Self {
+        Self(theme.name)
+    }
+
+    /// The theme.
+    #[must_use]
+    pub fn theme(self) -> Theme {
+        Theme::named(self.0).unwrap_or(Theme::light())
+    }
+}
+
+/// A theme, or as the system has it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(from = "String", into = "&'static str")]
 pub enum ThemeChoice {
     /// As the system has it; dark where it does not say.
     #[default]
     System,
-    /// Light.
-    Light,
-    /// Dark.
-    Dark,
+    /// This one.
+    Named(ThemeName),
+}
+
+impl From<String> for ThemeChoice {
+    fn from(name: String) -> Self {
+        let theme = Theme::named(&name);
+        theme.map_or(Self::System, |t| Self::Named(ThemeName::of(&t)))
+    }
+}
+
+impl From<ThemeChoice> for &'static str {
+    fn from(choice: ThemeChoice) -> Self {
+        match choice {
+            ThemeChoice::System => "system",
+            ThemeChoice::Named(name) => name.0,
+        }
+    }
 }
 
 /// Options of the last PNG export.
@@ -41,8 +93,9 @@ pub struct ExportChoice {
     pub width: u32,
     /// Pixels per point, 1–3.
     pub scale: u32,
-    /// Dark instead of light.
-    pub dark: bool,
+    /// Colours.
+    #[serde(alias = "dark")]
+    pub theme: ThemeName,
     /// Time ruler and steps.
     pub ruler: bool,
     /// Lane names.
@@ -60,7 +113,7 @@ impl Default for ExportChoice {
         Self {
             width: 1920,
             scale: 1,
-            dark: false,
+            theme: ThemeName::of(&Theme::light()),
             ruler: true,
             names: true,
             band: true,
@@ -440,6 +493,25 @@ mod tests {
         let made = std::process::Command::new("mkfifo").arg(&pipe).status();
         assert!(made.expect("mkfifo").success());
         assert!(content_key(&[pipe]).starts_with("0-"));
+    }
+
+    #[test]
+    fn themes_are_remembered_by_name_and_read_as_version_0_1_wrote_them() {
+        let dir = temp("theme");
+        let file = dir.join("window.json");
+        let read = |text: &str| {
+            fs::write(&file, text).expect("written");
+            let settings = Store::in_dir(&dir).load();
+            (settings.theme, settings.export.theme.theme().name)
+        };
+        let light = ThemeChoice::from("light".to_owned());
+        let old = r#"{"version":1,"theme":"light","export":{"dark":true}}"#;
+        assert_eq!(read(old), (light, "dark"));
+        let written = serde_json::to_string(&Store::in_dir(&dir).load()).expect("JSON");
+        assert!(written.contains(r#""theme":"light""#) && written.contains(r#""theme":"dark""#));
+        assert_eq!(read(&written), (light, "dark"));
+        let unknown = r#"{"version":1,"theme":"pink","export":{"theme":"pink"}}"#;
+        assert_eq!(read(unknown), (ThemeChoice::System, "light"));
     }
 
     #[test]

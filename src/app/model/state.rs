@@ -9,10 +9,11 @@ use super::command::Command;
 use super::document::{Document, Move};
 use super::load::Loading;
 use super::picker::Picker;
-use super::settings::{Settings, ThemeChoice};
+use super::settings::{Settings, ThemeChoice, ThemeName};
 use crate::app::widgets::look::Look;
+use crate::paint::egui_theme;
 use crate::time::TimeRange;
-use crate::view::Window;
+use crate::view::{Theme, Window};
 
 /// How long a message shows, s.
 const TOAST_SECONDS: f64 = 4.0;
@@ -54,7 +55,7 @@ impl AppState {
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         let mut state = Self {
-            look: Look::new(true),
+            look: Look::new(Theme::dark()),
             mac: cfg!(target_os = "macos"),
             doc: None,
             loading: None,
@@ -160,18 +161,30 @@ impl AppState {
 
     /// Follows the theme that was chosen and egui's current one.
     pub fn follow_theme(&mut self, ctx: &Context) {
-        let wanted = match self.settings.theme {
+        let choice = self.settings.theme;
+        let wanted = match choice {
             ThemeChoice::System => egui::ThemePreference::System,
-            ThemeChoice::Light => egui::ThemePreference::Light,
-            ThemeChoice::Dark => egui::ThemePreference::Dark,
+            ThemeChoice::Named(name) => egui_theme(&name.theme()).into(),
         };
         if ctx.options(|o| o.theme_preference) != wanted {
             ctx.set_theme(wanted);
         }
-        let dark = ctx.theme() == egui::Theme::Dark;
-        if self.look.theme.dark != dark {
-            self.look = Look::new(dark);
+        let theme = match choice {
+            ThemeChoice::System => Theme::of_system(ctx.theme() == egui::Theme::Dark),
+            ThemeChoice::Named(name) => name.theme(),
+        };
+        if self.look.theme != theme {
+            self.look = Look::new(theme);
+            self.look.use_in(ctx);
         }
+    }
+
+    /// Chooses the theme that follows in the list.
+    pub fn next_theme(&mut self) {
+        let all = Theme::ALL;
+        let at = all.iter().position(|t| t.name == self.look.theme.name);
+        let next = &all[at.map_or(0, |i| (i + 1) % all.len())];
+        self.settings.theme = ThemeChoice::Named(ThemeName::of(next));
     }
 
     /// Brings a range into view.

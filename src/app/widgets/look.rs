@@ -7,7 +7,9 @@ use egui::{
 
 use crate::analysis::LayerClass;
 use crate::app::widgets::table;
-use crate::view::{Rgba, Swatch, Theme};
+pub use crate::paint::color;
+use crate::paint::egui_theme;
+use crate::view::{Swatch, Theme};
 
 /// Colours of the window's own parts.
 #[derive(Clone, Debug)]
@@ -32,18 +34,10 @@ pub struct Look {
     pub primary: Color32,
 }
 
-/// A colour of the view for egui.
-#[must_use]
-pub fn color(c: Rgba) -> Color32 {
-    let [r, g, b, a] = c.0;
-    Color32::from_rgba_unmultiplied(r, g, b, a)
-}
-
 impl Look {
     /// The look of one theme.
     #[must_use]
-    pub fn new(dark: bool) -> Self {
-        let theme = if dark { Theme::dark() } else { Theme::light() };
+    pub fn new(theme: Theme) -> Self {
         Self {
             panel: color(theme.panel),
             panel_low: color(theme.lane),
@@ -131,11 +125,16 @@ impl Look {
         style
     }
 
-    /// Gives egui the styles of both themes, and signs (arrows, triangles) also in proportional text.
+    /// Gives egui this style, for when it is as light or dark as this theme.
+    pub fn use_in(&self, ctx: &Context) {
+        ctx.set_style_of(egui_theme(&self.theme), self.style());
+    }
+
+    /// Gives egui the styles of a dark and of a light system, and signs (arrows, triangles) also in proportional text.
     pub fn install(ctx: &Context) {
         ctx.set_fonts(crate::paint::fonts());
-        for (egui_theme, dark) in [(egui::Theme::Dark, true), (egui::Theme::Light, false)] {
-            ctx.set_style_of(egui_theme, Self::new(dark).style());
+        for dark in [true, false] {
+            Self::new(Theme::of_system(dark)).use_in(ctx);
         }
     }
 }

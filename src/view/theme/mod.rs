@@ -7,6 +7,10 @@ use crate::analysis::LayerClass;
 /// Colours of the timeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Theme {
+    /// Its name: on the command line, in the remembered state, in the window.
+    pub name: &'static str,
+    /// What it is.
+    pub about: &'static str,
     /// Light on dark, or dark on light.
     pub dark: bool,
     /// Behind ruler, headers and around lanes.
@@ -132,10 +136,27 @@ const fn with_neutral(neutral: Rgba) -> [Rgba; 8] {
 }
 
 impl Theme {
+    /// Every theme: the only list of them.
+    pub const ALL: [Self; 2] = [Self::light(), Self::dark()];
+
+    /// The theme of a name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|t| t.name == name)
+    }
+
+    /// What a light or dark system gets.
+    #[must_use]
+    pub const fn of_system(dark: bool) -> Self {
+        if dark { Self::dark() } else { Self::light() }
+    }
+
     /// The dark theme.
     #[must_use]
     pub const fn dark() -> Self {
         Self {
+            name: "dark",
+            about: "Light on dark",
             dark: true,
             panel: Rgba::hex(0x0022_2227),
             canvas: Rgba::hex(0x0013_1316),
@@ -158,6 +179,8 @@ impl Theme {
     #[must_use]
     pub const fn light() -> Self {
         Self {
+            name: "light",
+            about: "Dark on light",
             dark: false,
             panel: Rgba::hex(0x00FF_FFFF),
             canvas: Rgba::hex(0x00F1_F1F4),

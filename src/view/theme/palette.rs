@@ -122,7 +122,7 @@ fn the_formula_gives_published_values() {
 
 #[test]
 fn fills_are_told_apart_by_everybody() {
-    for theme in [Theme::light(), Theme::dark()] {
+    for theme in Theme::ALL {
         for (by, least) in [
             (&NORMAL, 21.5),
             (&PROTAN, 12.1),
@@ -130,22 +130,22 @@ fn fills_are_told_apart_by_everybody() {
             (&TRITAN, 10.8),
         ] {
             let d = nearest(&theme, by);
-            assert!(d >= least, "dark {}: {d:.2} < {least}", theme.dark);
+            assert!(d >= least, "{}: {d:.2} < {least}", theme.name);
         }
     }
 }
 
 #[test]
 fn labels_and_texts_are_readable() {
-    for theme in [Theme::light(), Theme::dark()] {
+    for theme in Theme::ALL {
         for swatch in Swatch::ALL {
             let c = contrast(theme.label(swatch), theme.swatch(swatch));
-            assert!(c >= 5.1, "{swatch:?}, dark {}: {c:.2}", theme.dark);
+            assert!(c >= 5.1, "{swatch:?}, {}: {c:.2}", theme.name);
         }
         for back in [theme.panel, theme.canvas, theme.lane] {
             for (text, least) in [(theme.text, 7.0), (theme.weak, 4.5), (theme.warning, 4.5)] {
                 let c = contrast(text, back);
-                assert!(c >= least, "dark {}: {c:.2} < {least}", theme.dark);
+                assert!(c >= least, "{}: {c:.2} < {least}", theme.name);
             }
         }
         for back in theme.steps {
@@ -170,7 +170,7 @@ fn shapes_stand_out_from_what_is_behind() {
         let c = contrast(dark.swatch(swatch), dark.lane);
         assert!(c >= 3.0, "{swatch:?} on dark: {c:.2}");
     }
-    for theme in [light, Theme::dark()] {
+    for theme in Theme::ALL {
         let wait = theme.swatch(Swatch::Wait);
         assert!(contrast(wait, theme.lane) >= 3.8);
         let line = theme.hatch().over(wait);
