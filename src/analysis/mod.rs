@@ -39,8 +39,9 @@ pub use figures::windows::{LayerGroup, MAX_WINDOWS, TooManyWindows, WINDOW_GROUP
 pub use figures::workers::{WorkerFigures, WorkerRow};
 pub use layers::classify::{ArgSource, Found, GoOn, NoArgs};
 pub use layers::ids::{LayerClass, LayerId, LayerInfo, Layers};
+pub use layers::names::{norm_name, norm2};
 pub use layers::roles::lane_roles;
-pub use layers::rules::{LaneGroup, RuleProblem, Rules, norm_name};
+pub use layers::rules::{LaneGroup, RuleProblem, Rules};
 pub use sums::bag::Bag;
 pub use sums::intervals::Union;
 pub use sums::stats::{percentile, percentile_sorted, ratio, round6};

@@ -31,6 +31,10 @@ pub const STEP: &[Column<StepRow>] = columns! { StepRow:
     "comm" "Communication" PHASE: Time(|_, s| s.phase(LayerId::COMM)), within("phases"), not_in(Panel);
     "checkpoint" "Checkpoint" PHASE: Time(|_, s| s.phase(LayerId::CHECKPOINT)), within("phases"), not_in(Panel);
     "eval" "Evaluation" PHASE: Time(|_, s| s.phase(LayerId::EVAL)), within("phases"), not_in(Panel);
+    "gc" "Garbage collection" PHASE: Time(|_, s| s.phase(LayerId::GC)), within("phases"), not_in(Panel);
+    "compile" "Compilation" PHASE: Time(|_, s| s.phase(LayerId::COMPILE)), within("phases"), not_in(Panel);
+    "log" "Logging" PHASE: Time(|_, s| s.phase(LayerId::LOG)), within("phases"), not_in(Panel);
+    "loader" "Loader set-up" PHASE: Time(|_, s| s.phase(LayerId::LOADER)), within("phases"), not_in(Panel);
     "other" "Other" "Time in no phase": Time(|_, s| Some(s.other)), within("phases"), text("other");
     "in_sync" "In sync" "The loop was blocked in calls that wait for the GPU": Time(|_, s| s.in_sync), text("in sync");
     "gpu_busy" "GPU busy" "The GPU worked during the step": Time(|_, s| s.gpu_busy), text("GPU busy");

@@ -19,7 +19,7 @@ pub enum LayerClass {
     GpuCopy,
     /// `gpu.annotation`, `gpu.sync`: never busy.
     GpuMark,
-    /// `forward`, `backward`, `optimizer`, `compute`, `comm`, `checkpoint`, `eval`, `h2d` and CPU detail: ops, python.
+    /// Phases of the loop but `fetch`, and CPU detail: ops, python.
     Cpu,
     /// `app`, `train`, `epoch`, `step`, `body`: containers.
     Container,
@@ -53,43 +53,57 @@ vocabulary! {
     COMM = 6, "comm", "Communication", Cpu;
     CHECKPOINT = 7, "checkpoint", "Checkpoint", Cpu;
     EVAL = 8, "eval", "Evaluation", Cpu;
-    APP = 9, "app", "Program", Container;
-    TRAIN = 10, "train", "Training", Container;
-    EPOCH = 11, "epoch", "Epoch", Container;
-    STEP = 12, "step", "Step", Container;
-    BODY = 13, "body", "Loop body", Container;
-    LOAD = 14, "load", "Loading work", Load;
-    TRANSFORM = 15, "transform", "Transform", Load;
-    PIN = 16, "pin", "Pinning", Load;
-    IO_READ = 17, "io.read", "Reads", Io;
-    IO_WRITE = 18, "io.write", "Writes", Io;
-    IO_META = 19, "io.meta", "File metadata", Io;
-    IO_OTHER = 20, "io.other", "Other I/O", Io;
-    OP = 21, "op", "CPU op", Cpu;
-    PYTHON = 22, "python", "Python", Cpu;
-    LAUNCH = 23, "launch", "Launch call", Api;
-    CUDA_API = 24, "cuda_api", "CUDA API", Api;
-    SYNC = 25, "sync", "Synchronisation", Sync;
-    SYNCOP = 26, "syncop", "Op that waits", Sync;
-    OVERHEAD = 27, "overhead", "Profiler overhead", Api;
-    ANNOTATION = 28, "annotation", "Annotation", Api;
-    OS_BLOCK = 29, "os.block", "Blocked in the OS", Api;
-    OTHER = 30, "other", "Other", Api;
-    GPU_COMPUTE = 31, "gpu.compute", "GPU compute", GpuCompute;
-    GPU_COMM = 32, "gpu.comm", "GPU communication", GpuComm;
-    GPU_H2D = 33, "gpu.h2d", "GPU copy to device", GpuCopy;
-    GPU_D2H = 34, "gpu.d2h", "GPU copy to host", GpuCopy;
-    GPU_D2D = 35, "gpu.d2d", "GPU copy on device", GpuCopy;
-    GPU_P2P = 36, "gpu.p2p", "GPU copy between devices", GpuCopy;
-    GPU_MEMSET = 37, "gpu.memset", "GPU memset", GpuCopy;
-    GPU_ANNOTATION = 38, "gpu.annotation", "GPU annotation", GpuMark;
-    GPU_SYNC = 39, "gpu.sync", "GPU synchronisation", GpuMark;
-    RECORDER = 40, "recorder", "Recorder", Api;
+    GC = 9, "gc", "Garbage collection", Cpu;
+    COMPILE = 10, "compile", "Compilation", Cpu;
+    LOG = 11, "log", "Logging", Cpu;
+    LOADER = 12, "loader", "Loader set-up", Cpu;
+    APP = 13, "app", "Program", Container;
+    TRAIN = 14, "train", "Training", Container;
+    EPOCH = 15, "epoch", "Epoch", Container;
+    STEP = 16, "step", "Step", Container;
+    BODY = 17, "body", "Loop body", Container;
+    LOAD = 18, "load", "Loading work", Load;
+    TRANSFORM = 19, "transform", "Transform", Load;
+    PIN = 20, "pin", "Pinning", Load;
+    IO_READ = 21, "io.read", "Reads", Io;
+    IO_WRITE = 22, "io.write", "Writes", Io;
+    IO_META = 23, "io.meta", "File metadata", Io;
+    IO_OTHER = 24, "io.other", "Other I/O", Io;
+    OP = 25, "op", "CPU op", Cpu;
+    PYTHON = 26, "python", "Python", Cpu;
+    LAUNCH = 27, "launch", "Launch call", Api;
+    CUDA_API = 28, "cuda_api", "CUDA API", Api;
+    SYNC = 29, "sync", "Synchronisation", Sync;
+    SYNCOP = 30, "syncop", "Op that waits", Sync;
+    RECOMPUTE = 31, "recompute", "Recomputation", Cpu;
+    OVERHEAD = 32, "overhead", "Profiler overhead", Api;
+    ANNOTATION = 33, "annotation", "Annotation", Api;
+    OS_BLOCK = 34, "os.block", "Blocked in the OS", Api;
+    OTHER = 35, "other", "Other", Api;
+    GPU_COMPUTE = 36, "gpu.compute", "GPU compute", GpuCompute;
+    GPU_COMM = 37, "gpu.comm", "GPU communication", GpuComm;
+    GPU_H2D = 38, "gpu.h2d", "GPU copy to device", GpuCopy;
+    GPU_D2H = 39, "gpu.d2h", "GPU copy to host", GpuCopy;
+    GPU_D2D = 40, "gpu.d2d", "GPU copy on device", GpuCopy;
+    GPU_P2P = 41, "gpu.p2p", "GPU copy between devices", GpuCopy;
+    GPU_MEMSET = 42, "gpu.memset", "GPU memset", GpuCopy;
+    GPU_ANNOTATION = 43, "gpu.annotation", "GPU annotation", GpuMark;
+    GPU_SYNC = 44, "gpu.sync", "GPU synchronisation", GpuMark;
+    RECORDER = 45, "recorder", "Recorder", Api;
 }
 
 impl LayerId {
     /// The phases of a training loop, in the order of their ids.
     pub const PHASES: std::ops::Range<u16> = Self::FETCH.0..Self::APP.0;
+    /// Phases in which the loop does not train: their time is named, and the first that fits takes it, in this order.
+    pub const STALLS: [Self; 6] = [
+        Self::GC,
+        Self::COMPILE,
+        Self::CHECKPOINT,
+        Self::LOG,
+        Self::LOADER,
+        Self::EVAL,
+    ];
     /// Forward, backward, optimizer, compute: the loop computes, on the CPU clock.
     pub const COMPUTE_PHASES: [Self; 4] = [
         Self::FORWARD,

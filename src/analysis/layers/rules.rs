@@ -6,6 +6,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 
 use crate::analysis::layers::ids::{LayerClass, LayerId, LayerInfo, known};
+use crate::analysis::layers::names::{Forms, Norm};
 use crate::model::Role;
 
 /// The built-in rule file.
@@ -39,7 +40,8 @@ pub(in crate::analysis) struct Rule {
     role: Option<Role>,
     cat: Option<Regex>,
     name: Option<Regex>,
-    norm: bool,
+    not: Option<Regex>,
+    norm: Norm,
     pub args: Vec<(String, Regex)>,
     pub layer: LayerId,
     set: Vec<(String, String)>,
@@ -109,8 +111,11 @@ struct RuleSpec {
     role: Option<String>,
     cat: Option<String>,
     name: Option<String>,
+    not: Option<String>,
     #[serde(default)]
     norm: bool,
+    #[serde(default)]
+    norm2: bool,
     #[serde(default)]
     args: BTreeMap<String, String>,
     layer: String,
@@ -244,7 +249,15 @@ impl Rules {
                 .name
                 .map(|n| whole(&n, "name", true, tested))
                 .transpose()?,
-            norm: spec.norm,
+            not: spec
+                .not
+                .map(|n| whole(&n, "not", true, tested))
+                .transpose()?,
+            norm: match (spec.norm, spec.norm2) {
+                (_, true) => Norm::Spelled,
+                (true, false) => Norm::Bare,
+                (false, false) => Norm::Written,
+            },
             args,
             layer: LayerId::OTHER,
             set: spec.set.into_iter().collect(),
@@ -373,11 +386,12 @@ impl Rules {
     /// Of `candidates`, those that match a name.
     pub(in crate::analysis) fn outcome(&self, candidates: &[usize], name: &str) -> Outcome {
         let mut outcome = Outcome::default();
-        let normal = norm_name(name);
+        let forms = Forms::new(name);
         for &i in candidates {
             let rule = &self.rules[i];
-            let text = if rule.norm { normal } else { name };
-            if rule.name.as_ref().is_some_and(|n| !n.is_match(text)) {
+            let text = forms.get(rule.norm);
+            let fits = rule.name.as_ref().is_none_or(|n| n.is_match(text));
+            if !fits || rule.not.as_ref().is_some_and(|n| n.is_match(text)) {
                 continue;
             }
             if rule.args.is_empty() {
@@ -417,8 +431,8 @@ impl Rules {
     ) -> Option<String> {
         let rule = &self.rules[rule];
         let (_, template) = rule.set.iter().find(|(k, _)| k == key)?;
-        let text = if rule.norm { norm_name(name) } else { name };
-        let captures = rule.name.as_ref()?.captures(text)?;
+        let forms = Forms::new(name);
+        let captures = rule.name.as_ref()?.captures(forms.get(rule.norm))?;
         let mut out = String::new();
         captures.expand(template, &mut out);
         Some(out)
@@ -441,15 +455,6 @@ impl Rules {
     pub fn role_ids(&self) -> impl Iterator<Item = &str> {
         self.roles.iter().map(|r| r.id.as_str())
     }
-}
-
-/// A name without leading and trailing runs of `# = * - :` and white space.
-#[must_use]
-pub fn norm_name(name: &str) -> &str {
-    let dress = |c: char| {
-        matches!(c, '#' | '=' | '*' | '-' | ':' | '\u{1c}'..='\u{1f}') || c.is_whitespace()
-    };
-    name.trim_matches(dress)
 }
 
 fn unique(id: &str, ids: &mut std::collections::BTreeSet<String>) -> Result<(), KeyProblem> {

@@ -1,6 +1,7 @@
 //! Tests of rule files.
 
 use super::*;
+use crate::analysis::layers::names::norm_name;
 
 fn nothing(_key: &str) -> Option<String> {
     None
@@ -94,4 +95,32 @@ fn names_lose_their_dress() {
     assert_eq!(norm_name("## forward ##"), "forward");
     assert_eq!(norm_name("=== a-b :"), "a-b");
     assert_eq!(norm_name("###"), "");
+}
+
+#[test]
+fn names_have_the_layer_that_people_mean() {
+    let rules = Rules::builtin();
+    for line in include_str!("names.tsv").lines().skip(1) {
+        let parts: Vec<&str> = line.split('\t').collect();
+        let [tracer, cat, name, layer] = parts[..] else {
+            panic!("{line}");
+        };
+        let tracer = match tracer {
+            "nsight" => "nsight",
+            _ => "torch",
+        };
+        let group = LaneGroup { tracer, ..CPU };
+        let (got, rule) = rules.classify(group, cat, name, &nothing);
+        assert_eq!(got, layer, "{name} by {rule:?}");
+    }
+}
+
+#[test]
+fn what_must_not_match_is_asked_in_the_same_form() {
+    let text = "[[rule]]\nid = \"a\"\nname = '.*batch.*'\nnot = '.*_to_gpu'\nnorm2 = true\nlayer = \"fetch\"\n";
+    let (rules, problems) = Rules::parse(text, "u");
+    assert_eq!(problems, []);
+    let of = |name| rules.classify(CPU, "user_annotation", name, &nothing).1;
+    assert_eq!(of("Next Batch 7"), Some("a"));
+    assert_ne!(of("Batch-to GPU 7"), Some("a"));
 }
