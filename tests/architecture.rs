@@ -58,34 +58,6 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("memmap", &[]),
 ];
 
-/// Files of a room that may use each other in a circle, and why.
-const CIRCLES: &[(&str, &str)] = &[
-    (
-        "import/chrome/merge/links import/chrome/merge/owners",
-        "to be parted",
-    ),
-    (
-        "import/chrome/merge/merged import/chrome/stream",
-        "to be parted",
-    ),
-    (
-        "import/chrome/read/args import/chrome/read/chunk import/chrome/read/event",
-        "to be parted",
-    ),
-    (
-        "import/dftracer/merge/hashes import/dftracer/merge/roles import/dftracer/merge/run import/dftracer/notices",
-        "to be parted",
-    ),
-    (
-        "import/dftracer/read/chunk import/dftracer/read/meta",
-        "to be parted",
-    ),
-    (
-        "import/nsight/read/scan import/nsight/read/small",
-        "to be parted",
-    ),
-];
-
 const MAX_LINES: usize = 600;
 
 fn files(dir: &Path, out: &mut Vec<PathBuf>) {
@@ -311,19 +283,10 @@ fn every_file_says_what_it_is_and_stays_short() {
 #[test]
 fn files_of_a_room_use_each_other_one_way() {
     let circles = circles::Uses::of(&sources()).circles();
-    let circles: Vec<String> = circles.iter().map(|c| c.join(" ")).collect();
-    let excused = |circle: &&String| CIRCLES.iter().any(|(files, _)| files == *circle);
-    let wrong: Vec<&String> = circles.iter().filter(|c| !excused(c)).collect();
     assert!(
-        wrong.is_empty(),
-        "files use each other in a circle:\n{wrong:#?}"
+        circles.is_empty(),
+        "files use each other in a circle:\n{circles:#?}"
     );
-    for (files, why) in CIRCLES {
-        assert!(
-            circles.iter().any(|c| c == files),
-            "no circle any more ({why}): {files}"
-        );
-    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::facts::Facts;
-use super::stream::Early;
+use super::merge::early::Early;
 use super::tally::Odd;
 use crate::import::bytes::damage::Damage;
 use crate::import::chrome::read::root::{Form, Root};

@@ -6,13 +6,14 @@
 //! number of threads, so neither do the results.
 
 use super::read::elements;
-use super::tally::{Odd, Tally};
+use super::tally::Odd;
 use crate::import::bytes::input::{Block, Blocks};
 use crate::import::bytes::stages::{self, Spares};
+use crate::import::chrome::merge::early::Early;
 use crate::import::chrome::merge::merged::Merged;
 use crate::import::chrome::read::chunk::Chunk;
 use crate::import::chrome::read::elements::{MAX_EVENT, State, Stop};
-use crate::import::chrome::read::event::Parser;
+use crate::import::chrome::read::parser::Parser;
 use crate::import::chrome::read::root::{Root, Step, text_of};
 use crate::import::contract::importer::Context;
 use crate::import::text::piece;
@@ -49,36 +50,6 @@ pub(super) struct Stream<'a, 'b> {
     /// Bytes that windows held in all.
     #[cfg(test)]
     pub looked_at: usize,
-}
-
-/// What was counted of a file that has given no event yet.
-#[derive(Default)]
-pub(super) struct Early {
-    /// Oddities.
-    pub tally: Tally,
-    /// Elements, none of which is an object.
-    pub events: u64,
-    /// The text ends inside an event.
-    pub cut_off: bool,
-    /// How the first stretch begins that is no event.
-    pub broken: Vec<u8>,
-}
-
-impl Early {
-    fn take(&mut self, chunk: &mut Chunk, w: &[u8], at: u64) {
-        /// Enough to see how texts are quoted.
-        const SHOWN: usize = 64;
-        if self.tally.count(Odd::Broken) == 0
-            && let Some(first) = chunk.tally.first(Odd::Broken)
-        {
-            let from = usize::try_from(first - at).unwrap_or(usize::MAX);
-            let rest = w.get(from..).unwrap_or_default();
-            self.broken = rest[..rest.len().min(SHOWN)].to_vec();
-        }
-        self.events += chunk.events;
-        self.cut_off |= chunk.cut_off;
-        self.tally.take(&mut chunk.tally);
-    }
 }
 
 /// What a whole stream came to.

@@ -19,6 +19,7 @@ use crate::import::contract::importer::{Claim, Context, Importer};
 use crate::import::contract::report::{Loss, NoticeKind, Place};
 use crate::import::recognise::sniff::Content;
 use crate::model::{SourceId, Trace, TracerFacts};
+use merge::info::FileInfo;
 use merge::run;
 use read::file;
 
@@ -86,14 +87,13 @@ fn import(candidates: &[&TraceFile], ctx: &mut Context<'_>) -> Result<(), LoadEr
     let buffers = Spares::new();
     let read = |file: &&TraceFile| {
         let input = file.input()?;
-        file::read(input, &buffers, progress).map(run::FileInfo::new)
+        file::read(input, &buffers, progress).map(FileInfo::new)
     };
-    let read: Vec<Result<run::FileInfo, LoadError>> =
-        if candidates.iter().any(|c| c.shares_decoder()) {
-            candidates.iter().map(read).collect()
-        } else {
-            candidates.par_iter().map(read).collect()
-        };
+    let read: Vec<Result<FileInfo, LoadError>> = if candidates.iter().any(|c| c.shares_decoder()) {
+        candidates.iter().map(read).collect()
+    } else {
+        candidates.par_iter().map(read).collect()
+    };
     let alone = read.len() == 1;
     let mut files = Vec::with_capacity(read.len());
     let mut refused: Option<LoadError> = None;
@@ -130,7 +130,7 @@ fn import(candidates: &[&TraceFile], ctx: &mut Context<'_>) -> Result<(), LoadEr
     result
 }
 
-fn nothing_readable(file: &run::FileInfo) -> LoadError {
+fn nothing_readable(file: &FileInfo) -> LoadError {
     let lines = file.sum(|c| c.unreadable.count);
     let again = "Copy the file again from where it was written.";
     let tall = file.data.chunks.iter().any(|c| c.tall);

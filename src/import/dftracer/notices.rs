@@ -7,7 +7,7 @@ use crate::import::contract::report::{
     Fact, FileReport, ImportReport, Loss, Lost, NoticeKind, Place,
 };
 use crate::import::dftracer::merge::hashes::{Hashes, Resolved};
-use crate::import::dftracer::merge::run::{FileInfo, known_pids};
+use crate::import::dftracer::merge::info::{FileInfo, known_pids};
 use crate::import::dftracer::read::chunk::{Chunk, Tally};
 use crate::import::dftracer::read::kind::Generation;
 use crate::model::{Role, SourceId};

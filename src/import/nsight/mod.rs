@@ -23,7 +23,7 @@ use read::open::Database;
 use read::recognise;
 use read::rows::Rows;
 use read::scan::Reader;
-use read::small::Unread;
+use read::unread::Unread;
 
 /// Exports of Nsight Systems.
 const TRACER: TracerFacts = TracerFacts {

@@ -10,7 +10,7 @@ use rustc_hash::FxBuildHasher;
 
 use crate::import::chrome::read::args::number_in;
 use crate::import::chrome::read::chunk::{Id, LaneClass, LaneKey, MetaKind};
-use crate::import::chrome::read::event::Scalar;
+use crate::import::chrome::read::parser::Scalar;
 use crate::model::{
     Device, DeviceId, Lane, LaneId, LaneKind, Names, Process, ProcessId, SourceId, Stream,
     StreamId, TraceBuilder,

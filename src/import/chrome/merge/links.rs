@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::lanes::LaneTable;
-use super::owners::{Linked, Owners, process_of};
+use super::owners::{Linked, Owners, calls_of, process_of};
 use crate::import::chrome::read::chunk::{Extra, FlowEvent, Id};
 use crate::model::{
     CatId, DeviceId, LaneId, ProcessId, RawSpan, SpanId, StreamId, SyncScope, Trace, TraceBuilder,
@@ -106,7 +106,7 @@ impl Links {
                 let process = lanes.known_process(self.named[at].1)?;
                 self.processes.contains(&Some(process)).then_some(process)
             };
-            Owners::link(&self, builder.so_far(), named)
+            Owners::link(&self.calls, &self.operations, builder.so_far(), named)
         } else {
             (Owners::default(), self.by_correlation())
         };
@@ -173,14 +173,6 @@ impl Links {
         self.calls = kept;
     }
 
-    /// The calls of a correlation: one of each process.
-    pub fn candidates(&self, correlation: i64) -> &[(i64, RawSpan)] {
-        let from = self.calls.partition_point(|c| c.0 < correlation);
-        let rest = &self.calls[from..];
-        let count = rest.iter().take_while(|c| c.0 == correlation).count();
-        &rest[..count]
-    }
-
     /// Launch flows, for operations without correlation. Returns how many stay without a call.
     fn by_flow(&self, builder: &mut TraceBuilder, lanes: &LaneTable) -> u64 {
         let total = self.operations_without.len() as u64;
@@ -243,7 +235,7 @@ impl Links {
     fn sync_scopes(&self, builder: &mut TraceBuilder, lanes: &LaneTable, owners: &Owners) {
         for row in &self.syncs {
             let call = |correlation: Option<i64>, trace: &Trace| {
-                owners.call(self.candidates(correlation?), trace, row.stream)
+                owners.call(calls_of(&self.calls, correlation?), trace, row.stream)
             };
             let record = call(row.extra.record_correlation, builder.so_far());
             let Some(call) = call(row.extra.correlation, builder.so_far()) else {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use super::early::Early;
 use super::lanes::LaneTable;
 use super::links::{Links, SyncKind, SyncRow};
 use super::pairs::Mark;
@@ -12,7 +13,6 @@ use crate::import::chrome::read::chunk::{
     Chunk, Extra, Id, LaneClass, LaneKey, MarkEvent, NONE, PhaseCounts, SpanEvent,
 };
 use crate::import::chrome::read::text::{shortened, unescape};
-use crate::import::chrome::stream::Early;
 use crate::import::chrome::tally::{Odd, Tally};
 use crate::import::contract::importer::{Context, UNIX_FROM};
 use crate::import::contract::progress::Progress;

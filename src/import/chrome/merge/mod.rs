@@ -1,5 +1,6 @@
 //! From chunks to the timeline: lanes, pairs of begins and ends, links.
 
+pub(crate) mod early;
 pub(crate) mod far;
 pub(crate) mod lanes;
 pub(crate) mod links;

@@ -8,7 +8,6 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::links::Links;
 use crate::import::contract::report::Place;
 use crate::model::{DeviceId, LaneId, ProcessId, RawSpan, SpanId, StreamId, Trace};
 
@@ -69,18 +68,19 @@ pub(crate) fn process_of(trace: &Trace, call: RawSpan) -> Option<ProcessId> {
 }
 
 impl Owners {
-    /// Links operations, in order of their correlations, to the calls of their own process. `named` gives the process
-    /// that an operation names.
+    /// Links operations to the calls of their own process; both are in order of their correlations. `named` gives the
+    /// process that an operation names.
     pub fn link(
-        links: &Links,
+        calls: &[(i64, RawSpan)],
+        operations: &[(i64, RawSpan)],
         trace: &Trace,
         named: impl Fn(RawSpan) -> Option<ProcessId>,
     ) -> (Self, Linked) {
         let mut lanes: BTreeMap<LaneId, Votes> = BTreeMap::new();
         let mut devices: BTreeMap<DeviceId, Votes> = BTreeMap::new();
-        let groups = || links.operations.chunk_by(|a, b| a.0 == b.0);
+        let groups = || operations.chunk_by(|a, b| a.0 == b.0);
         for group in groups() {
-            let calls = Calls::new(links.candidates(group[0].0), group, trace);
+            let calls = Calls::new(calls_of(calls, group[0].0), group, trace);
             for &(_, operation) in group {
                 let only = calls.all.only(calls.until(operation));
                 let process = match (named(operation), only) {
@@ -99,7 +99,7 @@ impl Owners {
         let owners = Self::new(winners(lanes), devices);
         let mut linked = Linked::default();
         for group in groups() {
-            let calls = Calls::new(links.candidates(group[0].0), group, trace);
+            let calls = Calls::new(calls_of(calls, group[0].0), group, trace);
             for &(_, operation) in group {
                 match owners.launch(&calls, operation, named(operation)) {
                     Launch::By(call) => linked.pairs.push((call, operation)),
@@ -272,6 +272,14 @@ impl First {
         let is_only = |first: i64| first <= until && self.second.is_none_or(|s| s > until);
         self.first.filter(|f| is_only(f.0)).map(|f| f.1)
     }
+}
+
+/// The calls of a correlation, of calls in order of those: one of each process.
+pub(crate) fn calls_of(calls: &[(i64, RawSpan)], correlation: i64) -> &[(i64, RawSpan)] {
+    let from = calls.partition_point(|c| c.0 < correlation);
+    let rest = &calls[from..];
+    let count = rest.iter().take_while(|c| c.0 == correlation).count();
+    &rest[..count]
 }
 
 /// The call of a process.

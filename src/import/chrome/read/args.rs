@@ -2,8 +2,8 @@
 
 use super::category::Class;
 use super::chunk::Extra;
-use super::event::{Parser, Scalar};
-use super::key::END;
+use super::key::{ARG_PLACES, Arg, END};
+use super::parser::{Parser, Scalar};
 use super::scan::Scan;
 use crate::import::chrome::tally::Odd;
 use crate::import::text::decimal;
@@ -35,52 +35,6 @@ pub(crate) fn each<'w, 'c>(
         };
         end = value(parser, key, found.value)?;
         (before, first) = (found.value, false);
-    }
-}
-
-/// Args whose layout is learned, by their number in the object.
-pub(crate) const ARG_PLACES: usize = 16;
-
-/// Classes whose args are laid out differently.
-pub(crate) const ARG_CLASSES: usize = 5;
-
-/// The args that are read.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-enum Arg {
-    Other,
-    Correlation,
-    Device,
-    Stream,
-    Bytes,
-    Kind,
-    WaitOnStream,
-    RecordCorrelation,
-}
-
-impl Arg {
-    const ALL: [Self; 8] = [
-        Self::Other,
-        Self::Correlation,
-        Self::Device,
-        Self::Stream,
-        Self::Bytes,
-        Self::Kind,
-        Self::WaitOnStream,
-        Self::RecordCorrelation,
-    ];
-
-    fn of(key: &[u8]) -> Self {
-        match key {
-            b"correlation" => Self::Correlation,
-            b"device" => Self::Device,
-            b"stream" => Self::Stream,
-            b"bytes" => Self::Bytes,
-            b"kind" => Self::Kind,
-            b"wait_on_stream" => Self::WaitOnStream,
-            b"wait_on_cuda_event_record_corr_id" => Self::RecordCorrelation,
-            _ => Self::Other,
-        }
     }
 }
 

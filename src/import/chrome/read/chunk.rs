@@ -8,9 +8,8 @@ use std::hash::BuildHasher;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
-use super::args::{ARG_CLASSES, ARG_PLACES};
 use super::category::Class;
-use super::key::KEYS;
+use super::key::{ARG_CLASSES, ARG_PLACES, KEYS};
 use super::shape::Shape;
 use crate::import::chrome::tally::Tally;
 use crate::model::{ArgsRef, CopyKind};

@@ -6,7 +6,8 @@ use super::chunk::{
     Extra, FlowEvent, Id, InstantEvent, LaneClass, LaneKey, MarkEvent, MetaEvent, MetaKind, NONE,
     SampleEvent, SpanEvent,
 };
-use super::event::{Event, IdScope, Parser, Scalar, Time};
+use super::event::{Event, IdScope};
+use super::parser::{Parser, Scalar, Time};
 use super::scan::Fail;
 use crate::import::chrome::tally::Odd;
 use crate::import::text::decimal;

@@ -1,8 +1,9 @@
 //! The event list: elements one after the other, and the way back into it after a defect.
 
 use super::chunk::Chunk;
-use super::event::{Event, Parser};
+use super::event::Event;
 use super::key::is_event_key;
+use super::parser::Parser;
 use super::scan::{Fail, Scan, before, byte, skip_value, skip_ws, string_end};
 use crate::import::chrome::tally::Odd;
 

@@ -1,4 +1,4 @@
-//! The keys that events have.
+//! The keys that events and their args have.
 
 /// Number of [`Key`]s.
 pub(crate) const KEYS: usize = Key::End as usize + 1;
@@ -90,4 +90,52 @@ impl Key {
 /// True for keys that begin an event; others are too common elsewhere.
 pub(crate) fn is_event_key(key: &[u8]) -> bool {
     Key::of(key) != Key::Other || matches!(key, b"bp" | b"tts" | b"tdur" | b"sf")
+}
+
+/// Args whose layout is learned, by their number in the object.
+pub(crate) const ARG_PLACES: usize = 16;
+
+/// Classes whose args are laid out differently.
+pub(crate) const ARG_CLASSES: usize = 5;
+
+/// The args that are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Arg {
+    Other,
+    Correlation,
+    Device,
+    Stream,
+    Bytes,
+    Kind,
+    WaitOnStream,
+    RecordCorrelation,
+}
+
+impl Arg {
+    /// All of them, in order.
+    pub const ALL: [Self; 8] = [
+        Self::Other,
+        Self::Correlation,
+        Self::Device,
+        Self::Stream,
+        Self::Bytes,
+        Self::Kind,
+        Self::WaitOnStream,
+        Self::RecordCorrelation,
+    ];
+
+    /// The arg of these bytes.
+    pub fn of(key: &[u8]) -> Self {
+        match key {
+            b"correlation" => Self::Correlation,
+            b"device" => Self::Device,
+            b"stream" => Self::Stream,
+            b"bytes" => Self::Bytes,
+            b"kind" => Self::Kind,
+            b"wait_on_stream" => Self::WaitOnStream,
+            b"wait_on_cuda_event_record_corr_id" => Self::RecordCorrelation,
+            _ => Self::Other,
+        }
+    }
 }

@@ -8,6 +8,7 @@ pub(crate) mod elements;
 pub(crate) mod event;
 pub(crate) mod header;
 pub(crate) mod key;
+pub(crate) mod parser;
 pub(crate) mod root;
 pub(crate) mod scan;
 pub(crate) mod shape;

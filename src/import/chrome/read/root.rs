@@ -2,9 +2,10 @@
 
 use super::chunk::Chunk;
 use super::elements;
-use super::event::{Event, Parser};
+use super::event::Event;
 use super::header::{Header, MAX_VALUE, is_wanted};
 use super::key::is_event_key;
+use super::parser::Parser;
 use super::scan::{Fail, Skipper, byte, skip_value, skip_ws, string_end};
 use super::text::unescape;
 use crate::import::chrome::tally::{Odd, Tally};

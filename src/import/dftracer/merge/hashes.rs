@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::run::FileInfo;
+use super::info::FileInfo;
 use crate::import::contract::progress::Progress;
 use crate::import::dftracer::read::table::Table;
 use crate::model::{SourceId, TraceBuilder};

@@ -1,7 +1,7 @@
 //! What a process is for, where the files decide it: how it was started.
 
 use super::hashes::Hashes;
-use super::run::FileInfo;
+use super::info::FileInfo;
 use crate::model::{Kin, Role, roles_by_parent};
 
 /// The role of each file's process; `None` where only what it does, or its name, could tell.

@@ -1,16 +1,14 @@
 //! Lines to columns: what a stretch of a pfw file holds, with names, lanes and hashes numbered on their own, so that
 //! stretches are read in parallel.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::kind::{Generation, Kind, Kinds};
 use super::lanes::{LaneKey, Lanes};
 use super::meta::Meta;
 use super::number::{Ticks, parse_whole};
-use super::scan::{
-    MOST_LOST, Record, Token, before_record, between, for_each_member, scan, scan_first,
-};
+use super::scan::{MOST_LOST, Record, before_record, between, for_each_member, scan, scan_first};
+use super::token::Token;
 use crate::model::{ArgsRef, NameId, Names};
 
 /// A count with its first lines (from 0, inside the chunk), and the bytes that were passed over.
@@ -330,7 +328,7 @@ impl Chunk {
         if record.fhash.bytes != self.last_hash && !record.fhash.is_missing() {
             self.last_hash.clear();
             self.last_hash.extend_from_slice(record.fhash.bytes);
-            self.file_hashes.intern(&text_of(record.fhash));
+            self.file_hashes.intern(&record.fhash.text());
         }
         if start.fraction != 0 || dur.fraction != 0 {
             let row = u32::try_from(self.start.len()).unwrap_or(u32::MAX);
@@ -402,7 +400,7 @@ impl Chunk {
             self.no_time.add(self.lines);
             return;
         };
-        let name = text_of(record.name).into_owned();
+        let name = record.name.text().into_owned();
         let mut bad = 0_u64;
         let counters = &mut self.counters;
         for_each_member(record.args.unwrap_or(b"{}"), |key, value| {
@@ -432,12 +430,12 @@ impl Chunk {
             let mut host = None;
             for_each_member(record.args.unwrap_or(b"{}"), |key, value| {
                 if matches!(key, b"hhash" | b"hostname") && !value.is_missing() {
-                    host = Some((key == b"hhash", text_of(value).into_owned()));
+                    host = Some((key == b"hhash", value.text().into_owned()));
                 }
             });
             LaneKey {
-                pid: number_text(record.pid),
-                tid: number_text(record.tid),
+                pid: record.pid.number_text(),
+                tid: record.tid.number_text(),
                 device,
                 host,
                 forked: false,
@@ -473,7 +471,7 @@ impl Chunk {
         if std::str::from_utf8(token.bytes).is_err() {
             self.bad_utf8.add(self.lines);
         }
-        self.names.intern(&text_of(token))
+        self.names.intern(&token.text())
     }
 
     fn category(&mut self, token: Token<'_>) -> u16 {
@@ -496,7 +494,7 @@ impl Chunk {
             .filter(|_| !token.escaped);
         let id = match text {
             Some(text) => self.limited(text),
-            None => self.limited(&text_of(token)),
+            None => self.limited(&token.text()),
         };
         u16::try_from(id.0).unwrap_or(u16::MAX)
     }
@@ -552,28 +550,4 @@ fn blanks(bytes: &[u8]) -> usize {
         .iter()
         .position(|b| !matches!(b, b' ' | b'\t' | b'\r' | 0))
         .unwrap_or(bytes.len())
-}
-
-/// The text of a number that is a name: the same for `7` and `7.0`.
-pub(crate) fn number_text(token: Token<'_>) -> String {
-    if memchr::memchr(b'.', token.bytes).is_some()
-        && let Some(whole) = parse_whole(token.bytes)
-    {
-        return whole.to_string();
-    }
-    text_of(token).into_owned()
-}
-
-/// The text of a token, with escapes resolved and invalid bytes replaced.
-pub(crate) fn text_of(token: Token<'_>) -> Cow<'_, str> {
-    if token.is_missing() {
-        return Cow::Borrowed("");
-    }
-    if token.escaped {
-        let quoted = [b"\"", token.bytes, b"\""].concat();
-        if let Ok(text) = serde_json::from_slice::<String>(&quoted) {
-            return Cow::Owned(text);
-        }
-    }
-    String::from_utf8_lossy(token.bytes)
 }

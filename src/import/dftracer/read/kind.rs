@@ -1,7 +1,8 @@
 //! What a record is, and which recorder wrote it.
 
 use super::number::parse_whole;
-use super::scan::{Record, Token, for_each_member};
+use super::scan::{Record, for_each_member};
+use super::token::Token;
 
 /// What a record is, by its phase in letters (up to 2.0) or numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 
-use super::scan::Token;
+use super::token::Token;
 
 /// A lane as the file names it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::chunk::{number_text, text_of};
 use super::number::parse_whole;
-use super::scan::{Record, Token, for_each_member};
+use super::scan::{Record, for_each_member};
 use super::table::Table;
+use super::token::Token;
 
 /// The start record of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -57,20 +57,20 @@ impl Meta {
             b"value" => value = token,
             _ => {}
         });
-        let (name, value) = (text_of(name), text_of(value));
-        let kind = text_of(record.name);
+        let (name, value) = (name.text(), value.text());
+        let kind = record.name.text();
         match self.counts.get_mut(kind.as_ref()) {
             Some(count) => *count += 1,
             None => _ = self.counts.insert(kind.into_owned(), 1),
         }
-        let pid = || number_text(record.pid);
+        let pid = || record.pid.number_text();
         match record.name.bytes {
             b"FH" => self.files.declare(&value, &name),
             b"HH" => self.hosts.declare(&value, &name),
             b"SH" => self.strings.declare(&value, &name),
             // Name and value are swapped by the recorder.
             b"thread_name" => {
-                let thread = number_text(record.tid);
+                let thread = record.tid.number_text();
                 self.threads.push((pid(), thread, name.into_owned()));
             }
             b"process_name" => self.processes.push((pid(), name.into_owned())),
@@ -87,13 +87,13 @@ impl Meta {
         match record.name.bytes {
             b"start" if self.start.is_none() => {
                 let mut start = Start {
-                    pid: number_text(record.pid),
+                    pid: record.pid.number_text(),
                     ..Start::default()
                 };
                 for_each_member(record.args.unwrap_or(b"{}"), |key, value| {
                     let slot = match key {
                         b"ppid" => {
-                            start.ppid = (!value.is_missing()).then(|| number_text(value));
+                            start.ppid = (!value.is_missing()).then(|| value.number_text());
                             return;
                         }
                         b"version" => &mut start.version,
@@ -103,7 +103,7 @@ impl Meta {
                         b"cwd" => &mut start.folder,
                         _ => return,
                     };
-                    *slot = (!value.is_missing()).then(|| text_of(value).into_owned());
+                    *slot = (!value.is_missing()).then(|| value.text().into_owned());
                 });
                 self.start = Some(start);
             }

@@ -8,3 +8,4 @@ pub(crate) mod meta;
 pub(crate) mod number;
 pub(crate) mod scan;
 pub(crate) mod table;
+pub(crate) mod token;

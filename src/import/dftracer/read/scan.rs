@@ -7,24 +7,7 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-/// A scalar as it stands in the line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Token<'a> {
-    /// Text without quotes; empty where there is none.
-    pub bytes: &'a [u8],
-    /// In quotes.
-    pub quoted: bool,
-    /// With backslashes inside.
-    pub escaped: bool,
-}
-
-impl Token<'_> {
-    /// True where the field is missing or null.
-    #[must_use]
-    pub fn is_missing(self) -> bool {
-        !self.quoted && (self.bytes.is_empty() || self.bytes == b"null")
-    }
-}
+use super::token::Token;
 
 /// The fields of a record that the timeline needs.
 #[derive(Debug, Clone, Copy, Default)]

@@ -11,7 +11,8 @@ use crate::import::contract::error::LoadError;
 use crate::import::contract::importer::UNIX_FROM;
 use crate::import::contract::report::{Loss, Lost, NoticeKind};
 use crate::import::nsight::read::scan::Reader;
-use crate::import::nsight::read::small::{Small, Trouble, each_row, integer, is_junk, text};
+use crate::import::nsight::read::small::{each_row, integer, is_junk, text};
+use crate::import::nsight::read::unread::{Small, Trouble};
 use crate::import::nsight::tally::Reason;
 use crate::model::{Clock, Counter, CounterId};
 

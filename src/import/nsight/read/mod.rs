@@ -8,3 +8,4 @@ pub(crate) mod rows;
 pub(crate) mod scan;
 pub(crate) mod small;
 pub(crate) mod strings;
+pub(crate) mod unread;

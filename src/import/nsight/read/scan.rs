@@ -12,7 +12,7 @@ use rusqlite::{Connection, ErrorCode, Statement};
 pub(crate) use super::block::{Block, Row};
 use super::collect::{self, BLOCK_ROWS, BLOCK_TEXT, Ended, Place, Shared};
 use super::open::{Database, code, forget_pages, is_damage, quoted};
-use super::small::Unread;
+use super::unread::Unread;
 use crate::import::bytes::stages::{self, Spares};
 use crate::import::contract::error::LoadError;
 use crate::import::contract::progress::Progress;

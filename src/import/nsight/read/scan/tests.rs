@@ -1,7 +1,8 @@
 //! Plans, damage and texts.
 
 use super::*;
-use crate::import::nsight::read::small::{Small, each_row};
+use crate::import::nsight::read::small::each_row;
+use crate::import::nsight::read::unread::Small;
 
 #[test]
 fn plans_cover_every_row_number_once() {
