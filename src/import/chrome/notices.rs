@@ -128,16 +128,20 @@ pub(super) fn whole(
             format_count(operations)
         )
     });
-    let (count, places) = &linked.guessed;
-    report.note_many(NoticeKind::Guessed, "launch_by_gpu", id, *count, places, || {
+    linked.guessed.note(
+        report,
+        id,
+        NoticeKind::Guessed,
+        "launch_by_gpu",
         "Calls of several processes have the correlation id of these GPU operations; they were linked to the process \
-         that no other GPU belongs to."
-            .to_owned()
-    });
-    let (count, places) = &linked.open;
-    report.note_many(NoticeKind::NotRecorded.losing(Loss::Unplaced), "launch_unknown", id, *count, places, || {
+         that no other GPU belongs to.",
+    );
+    linked.open.note(
+        report,
+        id,
+        NoticeKind::NotRecorded.losing(Loss::Unplaced),
+        "launch_unknown",
         "Calls of several processes have the correlation id of these GPU operations, and nothing says which of them \
-         launched them; they stay without a link."
-            .to_owned()
-    });
+         launched them; they stay without a link.",
+    );
 }

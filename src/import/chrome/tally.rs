@@ -1,11 +1,11 @@
-//! Counts of what was odd in a file, by reason, each with its first three places.
+//! What may be odd in a file, and the stretches of it in which no event could be read.
 
-use crate::import::contract::report::{Fact, ImportReport, Loss, Lost, NoticeKind, Place};
+use crate::import::contract::report::{ImportReport, Loss, Lost, NoticeKind, Place};
+use crate::import::contract::tally;
 use crate::model::SourceId;
-use crate::time::format_count;
 
 /// A reason to count something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(super) enum Odd {
     /// A comma before a closing bracket, or one too many.
@@ -87,11 +87,10 @@ pub(super) enum Odd {
 /// Number of reasons.
 const REASONS: usize = Odd::BindId as usize + 1;
 
-/// Counts by reason.
-#[derive(Clone, Debug)]
+/// Counts by reason, and what could not be read.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
-    counts: [u64; REASONS],
-    places: [[u64; 3]; REASONS],
+    counts: tally::Tally<Odd>,
     /// Stretches in which no event could be read: the sum of their ends less that of their beginnings. Chunks know one
     /// without the other; the sum of all of them is right, so it wraps.
     skipped: u64,
@@ -99,28 +98,10 @@ pub(super) struct Tally {
     open: i64,
 }
 
-impl Default for Tally {
-    fn default() -> Self {
-        Self {
-            counts: [0; REASONS],
-            places: [[0; 3]; REASONS],
-            skipped: 0,
-            open: 0,
-        }
-    }
-}
-
 impl Tally {
     /// Counts one, at a byte offset of the stream.
     pub fn add(&mut self, odd: Odd, offset: u64) {
-        let i = odd as usize;
-        if let Some(slot) = usize::try_from(self.counts[i])
-            .ok()
-            .and_then(|n| self.places[i].get_mut(n))
-        {
-            *slot = offset;
-        }
-        self.counts[i] += 1;
+        self.counts.add(odd, || Place::Byte(offset));
     }
 
     /// From here on no event can be read.
@@ -143,29 +124,20 @@ impl Tally {
 
     /// How many of a reason.
     pub fn count(&self, odd: Odd) -> u64 {
-        self.counts[odd as usize]
+        self.counts.count(odd)
     }
 
     /// The first place of a reason.
     pub fn first(&self, odd: Odd) -> Option<u64> {
-        (self.count(odd) > 0).then_some(self.places[odd as usize][0])
+        match self.counts.get(odd)?.places.first()? {
+            Place::Byte(offset) => Some(*offset),
+            Place::Line(_) | Place::Row(_) => None,
+        }
     }
 
     /// Adds what was counted behind this, and empties `other`.
     pub fn take(&mut self, other: &mut Self) {
-        for i in 0..REASONS {
-            if other.counts[i] == 0 {
-                continue;
-            }
-            let have = usize::try_from(self.counts[i]).unwrap_or(usize::MAX).min(3);
-            let more = usize::try_from(other.counts[i])
-                .unwrap_or(usize::MAX)
-                .min(3);
-            let n = more.min(3 - have);
-            self.places[i][have..have + n].copy_from_slice(&other.places[i][..n]);
-            self.counts[i] += other.counts[i];
-            other.counts[i] = 0;
-        }
+        self.counts.take(std::mem::take(&mut other.counts));
         self.skipped = self
             .skipped
             .wrapping_add(std::mem::take(&mut other.skipped));
@@ -174,14 +146,12 @@ impl Tally {
 
     /// Takes back what was counted last, which will be counted again.
     pub fn forget(&mut self, last: &Self) {
-        for (count, n) in self.counts.iter_mut().zip(last.counts) {
-            *count = count.saturating_sub(n);
-        }
+        self.counts.forget(&last.counts);
     }
 
     /// True where nothing was odd.
     pub fn is_empty(&self) -> bool {
-        self.counts.iter().all(|&n| n == 0)
+        self.counts.is_empty()
     }
 
     /// Writes the notices. `events` were read of a text of `bytes`.
@@ -194,74 +164,40 @@ impl Tally {
     ) {
         let skipped = self.skipped(bytes);
         let read = bytes.saturating_sub(skipped + self.count(Odd::Padding));
-        for (i, (odd, kind, code, text)) in REASON_TEXTS.iter().enumerate() {
-            debug_assert_eq!(i, *odd as usize, "the table is in the order of the enum");
-            let count = self.counts[i];
-            let places: Vec<Place> = self.places[i]
-                .iter()
-                .take(usize::try_from(count).unwrap_or(3))
-                .map(|&b| Place::Byte(b))
-                .collect();
+        for (odd, count) in self.counts.counts() {
+            let (same, kind, code, text) = REASON_TEXTS[*odd as usize];
+            debug_assert_eq!(same, *odd, "the table is in the order of the enum");
             let fact = match odd {
                 // Room for an event: no writer leaves it empty, but a disk that lost a page does.
-                Odd::Padding if Lost::stretch(count, read, events).events > Some(0) => {
-                    let lost = Lost::stretch(count, read, events);
+                Odd::Padding if Lost::stretch(count.n, read, events).events > Some(0) => {
+                    let lost = Lost::stretch(count.n, read, events);
+                    let first = &count.places[..count.places.len().min(1)];
                     let text = format!(
                         "Zeros or other control characters stand where events belong (from {}): {lost} are lost.",
-                        places.first().map_or_else(String::new, ToString::to_string)
+                        first.first().map_or_else(String::new, ToString::to_string)
                     );
                     let fact = Damaged.losing(Loss::Cut(lost));
-                    report.note_whole(
-                        fact,
-                        "hole",
-                        source,
-                        count,
-                        &places[..places.len().min(1)],
-                        text,
-                    );
+                    report.note_whole(fact, "hole", source, count.n, first, text);
                     continue;
                 }
                 Odd::Broken => {
                     let mut lost = Lost::stretch(skipped, read, events);
                     // Each of them was to be an event, at least.
-                    lost.events = lost.events.map(|n| n.max(count));
-                    kind.losing(Loss::Part(lost))
+                    lost.events = lost.events.map(|n| n.max(count.n));
+                    let mut text = count.skipped(text).unwrap_or_default();
+                    text.pop();
+                    text += &format!(": {lost}.");
+                    let fact = kind.losing(Loss::Part(lost));
+                    report.note_whole(fact, code, source, count.n, &count.places, text);
+                    continue;
                 }
                 Odd::Value => kind.losing(Loss::Nothing),
-                _ if *kind == Skipped => kind.losing(Loss::Part(Lost::events(count))),
-                _ => Fact::from(*kind),
+                _ if kind == Skipped => kind.losing(Loss::Part(Lost::events(count.n))),
+                _ => kind.into(),
             };
-            match sentence(text, count, &places) {
-                Some(mut whole) => {
-                    if let (Odd::Broken, Some(lost)) = (odd, fact.loss.lost()) {
-                        whole.pop();
-                        whole += &format!(": {lost}.");
-                    }
-                    report.note_whole(fact, code, source, count, &places, whole);
-                }
-                None => report.note_many(fact, code, source, count, &places, || (*text).to_owned()),
-            }
+            count.note(report, source, fact, code, text);
         }
     }
-}
-
-/// `312 events had no duration and were skipped (first: byte 4,120).` of `event|events|had no duration`.
-fn sentence(parts: &str, count: u64, places: &[Place]) -> Option<String> {
-    let mut parts = parts.split('|');
-    let (one, many, what) = (parts.next()?, parts.next()?, parts.next()?);
-    let (noun, were) = if count == 1 {
-        (one, "was")
-    } else {
-        (many, "were")
-    };
-    let n = format_count(count);
-    Some(match places.first() {
-        Some(first) if count > 1 => {
-            format!("{n} {noun} {what} and {were} skipped (first: {first}).")
-        }
-        Some(first) => format!("{n} {noun} {what} and {were} skipped ({first})."),
-        None => format!("{n} {noun} {what} and {were} skipped."),
-    })
 }
 
 use NoticeKind::{Damaged, Guessed, Info, Repaired, Skipped};
@@ -491,30 +427,3 @@ const REASON_TEXTS: [(Odd, NoticeKind, &str, &str); REASONS] = [
         "Flows given by bind_id were counted; flows are not drawn.",
     ),
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn counts_keep_the_first_three_places() {
-        let (mut a, mut b) = (Tally::default(), Tally::default());
-        a.add(Odd::Ts, 10);
-        a.add(Odd::Ts, 20);
-        for at in [30, 40, 50] {
-            b.add(Odd::Ts, at);
-        }
-        a.take(&mut b);
-        assert_eq!((a.count(Odd::Ts), b.count(Odd::Ts)), (5, 0));
-        let mut report = ImportReport::default();
-        a.report(&mut report, None, 100, 10);
-        assert_eq!(report.notices.len(), 1);
-        assert_eq!(
-            report.notices[0].places,
-            [Place::Byte(10), Place::Byte(20), Place::Byte(30)]
-        );
-        assert_eq!(report.notices[0].code, "bad_ts");
-        let text = "5 events had no valid start (ts) and were skipped (first: byte 10).";
-        assert_eq!(report.notices[0].to_string(), format!("skipped: {text}"));
-    }
-}

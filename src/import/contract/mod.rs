@@ -7,3 +7,4 @@ pub(crate) mod names;
 pub(crate) mod options;
 pub(crate) mod progress;
 pub(crate) mod report;
+pub(crate) mod tally;

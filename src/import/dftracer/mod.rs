@@ -7,6 +7,7 @@ mod args;
 mod merge;
 mod notices;
 mod read;
+mod tally;
 
 use rayon::prelude::*;
 use serde_json::{Map, Value};
@@ -16,12 +17,13 @@ use crate::import::bytes::stages::Spares;
 use crate::import::contract::error::{ErrorKind, LoadError};
 use crate::import::contract::file::TraceFile;
 use crate::import::contract::importer::{Claim, Context, Importer};
-use crate::import::contract::report::{Loss, NoticeKind, Place};
+use crate::import::contract::report::{Loss, NoticeKind};
 use crate::import::recognise::sniff::Content;
 use crate::model::{SourceId, Trace, TracerFacts};
 use merge::info::FileInfo;
 use merge::run;
 use read::file;
+use tally::Odd;
 
 /// Files of DFTracer and of the DLIO profiler.
 const TRACER: TracerFacts = TracerFacts {
@@ -131,7 +133,7 @@ fn import(candidates: &[&TraceFile], ctx: &mut Context<'_>) -> Result<(), LoadEr
 }
 
 fn nothing_readable(file: &FileInfo) -> LoadError {
-    let lines = file.sum(|c| c.unreadable.count);
+    let lines = file.sum(|c| c.tally.count(Odd::Unreadable));
     let again = "Copy the file again from where it was written.";
     let tall = file.data.chunks.iter().any(|c| c.tall);
     let (cause, remedy) = match &file.data.damage {
@@ -150,14 +152,14 @@ fn nothing_readable(file: &FileInfo) -> LoadError {
             again,
         ),
     };
-    let place = file
+    let mut unreadable = file
         .data
         .chunks
         .iter()
-        .find_map(|c| c.unreadable.lines.first());
+        .filter_map(|c| c.tally.get(Odd::Unreadable));
     let error = LoadError::new(ErrorKind::Corrupt, &file.data.path, cause, remedy);
-    match place {
-        Some(line) => error.at(Place::Line(line + 1)),
+    match unreadable.find_map(|count| count.places.first()) {
+        Some(&line) => error.at(line),
         None => error,
     }
 }

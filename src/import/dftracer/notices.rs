@@ -6,10 +6,11 @@ use crate::import::contract::names::file_name;
 use crate::import::contract::report::{
     Fact, FileReport, ImportReport, Loss, Lost, NoticeKind, Place,
 };
+use crate::import::contract::tally::{Count, Tally};
 use crate::import::dftracer::merge::hashes::{Hashes, Resolved};
 use crate::import::dftracer::merge::info::{FileInfo, known_pids};
-use crate::import::dftracer::read::chunk::{Chunk, Tally};
 use crate::import::dftracer::read::kind::Generation;
+use crate::import::dftracer::tally::Odd;
 use crate::model::{Role, SourceId};
 use crate::time::format_count;
 
@@ -64,12 +65,8 @@ impl Notes<'_> {
             .note_many(fact, code, Some(self.source), count, &[], text);
     }
 
-    fn tally(&mut self, fact: impl Into<Fact>, code: &'static str, tally: &Tally, text: &str) {
-        let places: Vec<Place> = tally.lines.iter().map(|l| Place::Line(l + 1)).collect();
-        self.report
-            .note_many(fact, code, Some(self.source), tally.count, &places, || {
-                text.to_owned()
-            });
+    fn count(&mut self, fact: impl Into<Fact>, code: &'static str, count: &Count, text: &str) {
+        count.note(self.report, Some(self.source), fact, code, text);
     }
 }
 
@@ -216,115 +213,62 @@ fn records(file: &FileInfo) -> u64 {
 
 /// Bytes of the text that records were read of.
 fn read_bytes(file: &FileInfo) -> u64 {
-    let skipped = file.sum(|c| c.unreadable.bytes + c.torn.bytes + c.zeros.count);
+    let skipped = file.sum(|c| c.unreadable_bytes + c.torn_bytes + c.tally.count(Odd::Zeros));
     file.data.inflated_bytes.saturating_sub(skipped)
 }
 
-/// Adds up a tally of all chunks with line numbers of the file.
-fn tally(file: &FileInfo, of: impl Fn(&Chunk) -> &Tally) -> Tally {
+/// What was odd, with line numbers of the file.
+fn tally(file: &FileInfo) -> Tally<Odd> {
     let mut all = Tally::default();
     let mut before = 0;
     for chunk in &file.data.chunks {
-        all.absorb(of(chunk), before);
+        let mut tally = chunk.tally.clone();
+        tally.move_lines(before);
+        all.take(tally);
         before += chunk.lines;
     }
     all
 }
 
 fn lines(file: &FileInfo, notes: &mut Notes<'_>) {
-    notes.tally(
-        NoticeKind::Repaired,
-        "comma_before_bracket",
-        &tally(file, |c| &c.repaired),
-        "A comma before a closing bracket was ignored.",
-    );
-    notes.tally(
-        NoticeKind::Repaired,
-        "split_record",
-        &tally(file, |c| &c.joined),
-        "A line break inside a text splits a record over two lines: they were joined.",
-    );
     let stretch = |bytes: u64| Lost::stretch(bytes, read_bytes(file), records(file));
-    let unreadable = tally(file, |c| &c.unreadable);
-    let mut lost = stretch(unreadable.bytes);
-    // Each of them was to be a record, at least.
-    lost.events = lost.events.map(|n| n.max(unreadable.count));
-    notes.tally(
-        NoticeKind::Skipped.losing(Loss::Part(lost)),
-        "unreadable_lines",
-        &unreadable,
-        &format!("Lines are no JSON objects and were skipped ({lost})."),
-    );
-    let torn = tally(file, |c| &c.torn);
-    let lost = stretch(torn.bytes);
-    notes.tally(
-        NoticeKind::Skipped.losing(Loss::Part(lost)),
-        "unreadable_parts",
-        &torn,
-        &format!("Lines hold something that is no JSON object beside their records: it was skipped ({lost})."),
-    );
-    notes.tally(
-        NoticeKind::Repaired,
-        "several_records",
-        &tally(file, |c| &c.crowded),
-        "Several records stand on one line: they were read one by one.",
-    );
-    // Between whole records they are room that a writer had made; where a page of records was lost, the records at its
-    // edges are torn, and the zeros are part of an unreadable line.
-    notes.tally(
-        NoticeKind::Repaired,
-        "padding",
-        &tally(file, |c| &c.zeros),
-        "Zero bytes stand between records; they were passed over.",
-    );
-    notes.tally(
-        NoticeKind::Skipped,
-        "no_time",
-        &tally(file, |c| &c.no_time),
-        "Records have no readable ts or dur and were skipped.",
-    );
-    notes.tally(
-        NoticeKind::Skipped,
-        "unknown_phase",
-        &tally(file, |c| &c.unknown_phase),
-        "Records of an unknown phase (ph) were skipped.",
-    );
-    notes.tally(
-        NoticeKind::Repaired,
-        "invalid_utf8",
-        &tally(file, |c| &c.bad_utf8),
-        "Names are not valid UTF-8: the bytes were replaced.",
-    );
-    notes.tally(
-        NoticeKind::Skipped.losing(Loss::Nothing),
-        "bad_counter_value",
-        &tally(file, |c| &c.bad_value),
-        "Counter values are no numbers and were skipped.",
-    );
+    for (odd, count) in tally(file).counts() {
+        let (kind, code, text) = odd.texts();
+        let lost = match odd {
+            Odd::Unreadable => {
+                let mut lost = stretch(file.sum(|c| c.unreadable_bytes));
+                // Each of them was to be a record, at least.
+                lost.events = lost.events.map(|n| n.max(count.n));
+                lost
+            }
+            Odd::Torn => stretch(file.sum(|c| c.torn_bytes)),
+            Odd::Value => {
+                notes.count(kind.losing(Loss::Nothing), code, count, text);
+                continue;
+            }
+            _ => {
+                notes.count(kind, code, count, text);
+                continue;
+            }
+        };
+        let text = format!("{text} ({lost}).");
+        notes.count(kind.losing(Loss::Part(lost)), code, count, &text);
+    }
 }
 
 fn times(file: &FileInfo, notes: &mut Notes<'_>) {
-    let far = &file.far;
-    notes.report.note_many(
+    notes.count(
         NoticeKind::Skipped,
         "far_time",
-        Some(notes.source),
-        far.count,
-        &far.places,
-        || "Records with a time or a duration beyond 73 years were skipped (places are those of their args).".to_owned(),
+        &file.far,
+        "Records with a time or a duration beyond 73 years were skipped (places are those of their args).",
     );
-    let early = &file.early;
-    notes.report.note_many(
+    notes.count(
         NoticeKind::Skipped,
         "zero_time",
-        Some(notes.source),
-        early.count,
-        &early.places,
-        || {
-            "Records lie at time 0, below it or decades before everything else in the file and were skipped (places \
-             are those of their args)."
-                .to_owned()
-        },
+        &file.early,
+        "Records lie at time 0, below it or decades before everything else in the file and were skipped (places are \
+         those of their args).",
     );
     if let Some(odd) = file.meta.odd_unit() {
         let shown: String = odd.chars().filter(|c| !c.is_control()).take(20).collect();

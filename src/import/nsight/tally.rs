@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::import::contract::report::{Fact, ImportReport, Loss, NoticeKind, Place};
+use crate::import::contract::tally;
 use crate::model::SourceId;
 use crate::time::format_count;
 
@@ -246,34 +247,23 @@ impl Reason {
     }
 }
 
-#[derive(Default)]
-struct Count {
-    n: u64,
-    places: Vec<Place>,
-    detail: Option<String>,
-}
-
 /// Counts per reason and table.
 #[derive(Default)]
 pub(super) struct Tally {
-    counts: BTreeMap<(Reason, &'static str), Count>,
+    counts: tally::Tally<(Reason, &'static str)>,
+    /// Words on why, of some.
+    details: BTreeMap<(Reason, &'static str), String>,
 }
 
 impl Tally {
     /// One more row.
     pub fn row(&mut self, reason: Reason, table: &'static str, rowid: i64) {
-        let count = self.counts.entry((reason, table)).or_default();
-        count.n += 1;
-        if count.places.len() < 3 {
-            count.places.push(Place::Row(rowid));
-        }
+        self.counts.add((reason, table), || Place::Row(rowid));
     }
 
     /// `n` more without places.
     pub fn many(&mut self, reason: Reason, table: &'static str, n: u64) {
-        if n > 0 {
-            self.counts.entry((reason, table)).or_default().n += n;
-        }
+        self.counts.add_many((reason, table), n, None);
     }
 
     /// A whole table, with a word on why.
@@ -283,32 +273,28 @@ impl Tally {
 
     /// `n` rows of a table, with a word on why.
     pub fn rows_of(&mut self, reason: Reason, table: &'static str, n: u64, detail: String) {
-        let count = self.counts.entry((reason, table)).or_default();
-        count.n += n;
-        count.detail.get_or_insert(detail);
+        self.counts.add_many((reason, table), n, None);
+        self.details.entry((reason, table)).or_insert(detail);
     }
 
     /// Turns the counts into notices.
     pub fn report(self, report: &mut ImportReport, source: SourceId) {
-        let mut by_reason: BTreeMap<Reason, Vec<(&'static str, Count)>> = BTreeMap::new();
-        for ((reason, table), count) in self.counts {
-            by_reason.entry(reason).or_default().push((table, count));
-        }
-        for (reason, tables) in by_reason {
+        for tables in self.counts.counts().chunk_by(|a, b| a.0.0 == b.0.0) {
+            let reason = tables[0].0.0;
             let total = tables.iter().map(|(_, c)| c.n).sum();
             let several = tables.len() > 1;
             let list: Vec<String> = tables
                 .iter()
-                .map(|(table, c)| match (&c.detail, several) {
-                    (Some(detail), _) => format!("{table}: {detail}"),
-                    (None, true) => format!("{table} {}", format_count(c.n)),
-                    (None, false) => (*table).to_owned(),
+                .map(|(key, c)| match (self.details.get(key), several) {
+                    (Some(detail), _) => format!("{}: {detail}", key.1),
+                    (None, true) => format!("{} {}", key.1, format_count(c.n)),
+                    (None, false) => key.1.to_owned(),
                 })
                 .collect();
             let remedy = reason.remedy();
             let text = format!("{} ({}).{remedy}", reason.sentence(), list.join(", "));
             // Row numbers mean nothing without their table: those of the first table only.
-            let places = tables.first().map_or(&[][..], |(_, c)| &c.places);
+            let places = &tables[0].1.places;
             report.note_many(
                 reason.fact(),
                 reason.code(),

@@ -6,8 +6,10 @@ use rustc_hash::FxHashMap;
 use super::cells::{cell, reader};
 use super::header::Header;
 use super::records::{Kind, Part, Record, line_end, record};
-use super::tally::{Odd, Tally};
+use super::tally::Odd;
 use super::time::{Form, is_unix};
+use crate::import::contract::report::Place;
+use crate::import::contract::tally::Tally;
 use crate::import::text::decimal::{NoTime, sample};
 use crate::model::ArgsRef;
 
@@ -140,7 +142,7 @@ pub(super) struct Chunk {
     pub rows: Vec<Row>,
     /// Records, the wrong ones included.
     pub records: u64,
-    pub tally: Tally,
+    pub tally: Tally<Odd>,
 }
 
 impl Chunk {
@@ -152,7 +154,9 @@ impl Chunk {
             Kind::Lines => chunk.lines(part, layout),
             Kind::Overlong => {
                 chunk.records += 1;
-                chunk.tally.add(Odd::Overlong, || part.line + 1);
+                chunk
+                    .tally
+                    .add(Odd::Overlong, || Place::Line(part.line + 1));
             }
         }
         chunk
@@ -168,7 +172,7 @@ impl Chunk {
             match record(&rest[..len], delimiter, true) {
                 Record::Open => {
                     self.records += 1;
-                    self.tally.add(Odd::OpenQuote, || line + 1);
+                    self.tally.add(Odd::OpenQuote, || Place::Line(line + 1));
                 }
                 _ => self.stretch(&rest[..len], part.offset + at as u64, line, layout),
             }
@@ -191,7 +195,10 @@ impl Chunk {
                 continue;
             }
             let from = usize::try_from(from).unwrap_or(usize::MAX);
-            let line = || line + before + lines_before(bytes.get(from..).unwrap_or_default()) + 1;
+            let line = || {
+                let blank = lines_before(bytes.get(from..).unwrap_or_default());
+                Place::Line(line + before + blank + 1)
+            };
             let to = usize::try_from(reader.position().byte()).unwrap_or(usize::MAX);
             let args = ArgsRef::text(offset + from as u64, to - from);
             self.records += 1;
@@ -207,7 +214,7 @@ impl Chunk {
         record: &ByteRecord,
         args: ArgsRef,
         layout: &Layout,
-        line: &dyn Fn() -> u64,
+        line: &dyn Fn() -> Place,
     ) -> Result<Row, Odd> {
         let header = &layout.header;
         if (header.width..record.len()).any(|i| !cell(record, i).is_empty()) {
@@ -317,6 +324,20 @@ mod tests {
         Chunk::of(&part, &layout)
     }
 
+    /// Every reason with its first lines, in the order of those.
+    fn odd_lines(chunk: &Chunk) -> Vec<(Odd, u64)> {
+        let line = |place: &Place| match place {
+            Place::Line(line) => *line,
+            other => panic!("{other} is no line"),
+        };
+        let counts = chunk.tally.counts().iter();
+        let mut all: Vec<_> = counts
+            .flat_map(|(odd, count)| count.places.iter().map(move |p| (*odd, line(p))))
+            .collect();
+        all.sort_by_key(|(_, line)| *line);
+        all
+    }
+
     fn spans(text: &str) -> Vec<(i64, What)> {
         let chunk = chunk(text);
         assert_eq!(chunk.records, chunk.rows.len() as u64, "{:?}", chunk.tally);
@@ -367,7 +388,7 @@ mod tests {
         let text: Vec<&str> = rows.iter().map(|r| r.0).collect();
         let chunk = chunk(&format!("start_ns,end_ns,name\n{}", text.join("\n")));
         let expected: Vec<(Odd, u64)> = rows.iter().filter_map(|r| r.1).collect();
-        assert_eq!(chunk.tally.all(), expected);
+        assert_eq!(odd_lines(&chunk), expected);
         assert_eq!((chunk.rows.len(), chunk.records), (2, 10));
     }
 
@@ -376,7 +397,7 @@ mod tests {
         let chunk = chunk("start_s,value\n1,2\n2,\n3,high\n4,inf\n");
         assert_eq!(chunk.rows.len(), 1);
         let odd = [(Odd::NoValue, 3), (Odd::Value, 4), (Odd::Value, 5)];
-        assert_eq!(chunk.tally.all(), odd);
+        assert_eq!(odd_lines(&chunk), odd);
     }
 
     #[test]
@@ -391,7 +412,7 @@ mod tests {
         };
         let chunk = Chunk::of(&part, &layout);
         assert_eq!(
-            chunk.tally.all(),
+            odd_lines(&chunk),
             [(Odd::OpenQuote, 8), (Odd::OpenQuote, 12)]
         );
         assert_eq!(

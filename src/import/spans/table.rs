@@ -7,7 +7,7 @@ use super::header::{Header, NoTable, TimeColumn};
 use super::merge::Merged;
 use super::records::{Part, Records};
 use super::rows::{Chunk, Layout};
-use super::tally::Tally;
+use super::tally::{self, Odd};
 use super::time::Form;
 use crate::import::bytes::damage::{Damage, SharedGaps};
 use crate::import::bytes::input::Input;
@@ -16,6 +16,7 @@ use crate::import::contract::error::{ErrorKind, LoadError};
 use crate::import::contract::importer::Context;
 use crate::import::contract::progress::Phase;
 use crate::import::contract::report::{FileReport, ImportReport, NoticeKind, Place};
+use crate::import::contract::tally::Tally;
 use crate::model::{Clock, Source, SourceId, TraceBuilder};
 use crate::time::format_count;
 
@@ -111,7 +112,7 @@ struct Table {
     merged: Option<Merged>,
     /// Rows, the wrong ones included.
     records: u64,
-    tally: Tally,
+    tally: Tally<Odd>,
 }
 
 impl Table {
@@ -178,7 +179,7 @@ impl Table {
             report.note_whole(kind, code, id, 1, &[damage.place()], text);
         }
         guessed_units(&self.layout, merged.source, report);
-        self.tally.report(report, merged.source);
+        tally::report(&self.tally, report, merged.source);
         report.note_many(
             NoticeKind::Guessed,
             "many_lanes",
@@ -282,9 +283,9 @@ fn no_unit(path: &Path, (title, cell): &(String, String)) -> LoadError {
     )
 }
 
-fn nothing_readable(path: &Path, tally: &Tally, damage: Option<&Damage>) -> LoadError {
+fn nothing_readable(path: &Path, tally: &Tally<Odd>, damage: Option<&Damage>) -> LoadError {
     let damage = damage.filter(|d| d.is_cut());
-    match (damage, tally.first()) {
+    match (damage, tally::first(tally)) {
         (None, Some((line, what))) => {
             let cause = format!("No row of the table could be read: the first one {what}.");
             LoadError::new(ErrorKind::Corrupt, path, cause, NEEDED).at(Place::Line(line))

@@ -8,7 +8,7 @@
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::import::contract::report::Place;
+use crate::import::contract::tally::Count;
 use crate::model::{DeviceId, LaneId, ProcessId, RawSpan, SpanId, StreamId, Trace};
 
 /// Of so many operations of a stream or GPU all but one may belong to its owner: the calls of those that run when the
@@ -56,10 +56,10 @@ pub(crate) struct Linked {
     pub pairs: Vec<(RawSpan, RawSpan)>,
     /// Operations without a call in the file.
     pub without: u64,
-    /// Linked by a guess: how many, and the first places.
-    pub guessed: (u64, Vec<Place>),
-    /// Left without a link since it could be one of several: how many, and the first places.
-    pub open: (u64, Vec<Place>),
+    /// Linked by a guess.
+    pub guessed: Count,
+    /// Left without a link since it could be one of several.
+    pub open: Count,
 }
 
 /// The process of a call.
@@ -298,12 +298,7 @@ fn device_of(trace: &Trace, lane: LaneId) -> Option<DeviceId> {
     Some(trace.stream(trace.lane(lane).stream?).device)
 }
 
-/// Counts an operation, with the place of its args.
-fn note(counted: &mut (u64, Vec<Place>), trace: &Trace, operation: RawSpan) {
-    counted.0 += 1;
-    if counted.1.len() < 3
-        && let Some((offset, _)) = trace.spans().args(SpanId(operation.0)).as_text()
-    {
-        counted.1.push(Place::Byte(offset));
-    }
+/// Counts an operation, at the place of its args.
+fn note(count: &mut Count, trace: &Trace, operation: RawSpan) {
+    count.add_args(trace.spans().args(SpanId(operation.0)));
 }

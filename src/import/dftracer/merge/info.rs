@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::times::{Times, is_time};
 use crate::import::contract::importer::UNIX_FROM;
-use crate::import::contract::report::Place;
+use crate::import::contract::tally::Count;
 use crate::import::dftracer::read::chunk::Chunk;
 use crate::import::dftracer::read::file::FileData;
 use crate::import::dftracer::read::kind::Generation;
@@ -26,29 +26,11 @@ pub(crate) struct FileInfo {
     /// Aggregated rows that repeat the parent's.
     pub repeated_totals: u64,
     /// Records whose times are beyond all times.
-    pub far: Aside,
+    pub far: Count,
     /// Times below this one are not those of the recording, ns.
     pub since: i64,
     /// Records at such times.
-    pub early: Aside,
-}
-
-/// How many records were set aside, and where the first ones are.
-#[derive(Debug, Default)]
-pub(crate) struct Aside {
-    pub count: u64,
-    pub places: Vec<Place>,
-}
-
-impl Aside {
-    fn add(&mut self, args: ArgsRef) {
-        self.count += 1;
-        if let Some((offset, _)) = args.as_text()
-            && self.places.len() < 3
-        {
-            self.places.push(Place::Byte(offset));
-        }
-    }
+    pub early: Count,
 }
 
 impl FileInfo {
@@ -82,9 +64,9 @@ impl FileInfo {
             meta,
             data,
             repeated_totals: 0,
-            far: Aside::default(),
+            far: Count::default(),
             since,
-            early: Aside::default(),
+            early: Count::default(),
         }
     }
 
@@ -106,9 +88,9 @@ impl FileInfo {
     /// Counts a record whose start or duration is no time of the file.
     pub fn set_aside(&mut self, start: i64, args: ArgsRef) {
         if is_time(start) && start < self.since {
-            self.early.add(args);
+            self.early.add_args(args);
         } else {
-            self.far.add(args);
+            self.far.add_args(args);
         }
     }
 

@@ -9,48 +9,10 @@ use super::meta::Meta;
 use super::number::{Ticks, parse_whole};
 use super::scan::{MOST_LOST, Record, before_record, between, for_each_member, scan, scan_first};
 use super::token::Token;
+use crate::import::contract::report::Place;
+use crate::import::contract::tally::Tally;
+use crate::import::dftracer::tally::Odd;
 use crate::model::{ArgsRef, NameId, Names};
-
-/// A count with its first lines (from 0, inside the chunk), and the bytes that were passed over.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
-    pub count: u64,
-    pub lines: Vec<u64>,
-    pub bytes: u64,
-}
-
-impl Tally {
-    fn add(&mut self, line: u64) {
-        self.add_many(1, line);
-    }
-
-    fn add_many(&mut self, count: u64, line: u64) {
-        self.count += count;
-        if count > 0 && self.lines.len() < 3 {
-            self.lines.push(line);
-        }
-    }
-
-    fn add_skipped(&mut self, bytes: usize, line: u64) {
-        self.add(line);
-        self.bytes += bytes as u64;
-    }
-
-    fn forget(&mut self, bytes: usize, line: u64) {
-        self.count -= 1;
-        self.bytes -= bytes as u64;
-        self.lines.retain(|&l| l != line);
-    }
-
-    /// Adds what a later chunk counted, whose first line is `before`.
-    pub fn absorb(&mut self, other: &Self, before: u64) {
-        self.count += other.count;
-        self.bytes += other.bytes;
-        let room = 3_usize.saturating_sub(self.lines.len());
-        self.lines
-            .extend(other.lines.iter().take(room).map(|l| l + before));
-    }
-}
 
 /// Totals of one (category, name) over an interval.
 #[derive(Debug, Clone, Copy)]
@@ -105,23 +67,16 @@ pub(crate) struct Chunk {
     pub generation: Option<Generation>,
     /// Newlines passed, and a last line without one.
     pub lines: u64,
-    pub unreadable: Tally,
-    /// The first of them opens an object and ends there: records go over several lines.
+    /// What was odd, with lines from 1 inside the chunk.
+    pub tally: Tally<Odd>,
+    /// The first line that is no record opens an object and ends there: records go over several lines.
     pub tall: bool,
-    /// Lines that hold something else beside their records.
-    pub torn: Tally,
-    /// The last one of those ends with it.
+    /// The last line that holds something else beside its records ends with it.
     pub torn_end: bool,
-    /// Lines of several records.
-    pub crowded: Tally,
-    /// Zero bytes around records.
-    pub zeros: Tally,
-    pub repaired: Tally,
-    pub joined: Tally,
-    pub no_time: Tally,
-    pub unknown_phase: Tally,
-    pub bad_utf8: Tally,
-    pub bad_value: Tally,
+    /// Bytes of lines that hold no record.
+    pub unreadable_bytes: u64,
+    /// Bytes beside the records of a line.
+    pub torn_bytes: u64,
     last_hash: Vec<u8>,
     last_cat: Option<(Vec<u8>, u16)>,
     recent: [Option<(Vec<u8>, NameId)>; RECENT],
@@ -182,6 +137,11 @@ impl Chunk {
         }
     }
 
+    /// Counts the line.
+    fn odd(&mut self, odd: Odd) {
+        self.tally.add(odd, || Place::Line(self.lines + 1));
+    }
+
     /// Counts zero bytes around what a line holds; it is `len` bytes long itself.
     fn padding(&mut self, whole: &[u8], len: usize) {
         // A carriage return is all there is in most files.
@@ -192,7 +152,8 @@ impl Chunk {
         let start = line.as_ptr() as usize - whole.as_ptr() as usize;
         for part in [&whole[..start], &whole[start + line.len()..]] {
             let zeros = part.iter().filter(|&&b| b == 0).count() as u64;
-            self.zeros.add_many(zeros, self.lines);
+            let line = Place::Line(self.lines + 1);
+            self.tally.add_many(Odd::Zeros, zeros, Some(line));
         }
     }
 
@@ -241,11 +202,12 @@ impl Chunk {
             skipped += at - defect;
         }
         if read > 1 {
-            self.crowded.add(self.lines);
+            self.odd(Odd::Crowded);
         }
         if read > 0 && lost > 0 {
             // After too many defects, the rest of the line.
-            self.torn.add_skipped(skipped + line.len() - at, self.lines);
+            self.torn_bytes += (skipped + line.len() - at) as u64;
+            self.odd(Odd::Torn);
             self.torn_end = behind;
         }
         read > 0
@@ -265,19 +227,23 @@ impl Chunk {
             let whole = &bytes[first..end];
             if let Ok(record) = scan(whole) {
                 self.record(&record, whole, offset + first as u64);
-                self.unreadable.forget(first_end - first, self.lines - 1);
-                self.joined.add(self.lines - 1);
+                // The line before, which is counted from 1.
+                let line = Place::Line(self.lines);
+                self.tally.take_back(Odd::Unreadable, line);
+                self.unreadable_bytes -= (first_end - first) as u64;
+                self.tally.add(Odd::Joined, || line);
                 return None;
             }
         }
-        self.tall |= self.unreadable.count == 0 && bytes[start..end].ends_with(b"{");
-        self.unreadable.add_skipped(end - start, self.lines);
+        self.tall |= self.tally.count(Odd::Unreadable) == 0 && bytes[start..end].ends_with(b"{");
+        self.unreadable_bytes += (end - start) as u64;
+        self.odd(Odd::Unreadable);
         Some((start, end))
     }
 
     fn record(&mut self, record: &Record<'_>, line: &[u8], offset: u64) {
         if record.repaired {
-            self.repaired.add(self.lines);
+            self.odd(Odd::Comma);
         }
         let kind = Kind::of(record.ph);
         if self.generation.is_none() {
@@ -294,7 +260,7 @@ impl Chunk {
             Kind::Counter => self.counter(record),
             Kind::Other => {
                 self.kinds.other += 1;
-                self.unknown_phase.add(self.lines);
+                self.odd(Odd::UnknownPhase);
             }
         }
     }
@@ -303,7 +269,7 @@ impl Chunk {
         self.kinds.complete += 1;
         self.with_id += u64::from(!record.id.is_missing());
         let (Some(start), Some(dur)) = (time(record.ts), time(record.dur)) else {
-            self.no_time.add(self.lines);
+            self.odd(Odd::NoTime);
             return;
         };
         let cat = self.category(record.cat);
@@ -380,7 +346,7 @@ impl Chunk {
             _ => {}
         });
         let Some(at) = time(record.ts) else {
-            self.no_time.add(self.lines);
+            self.odd(Odd::NoTime);
             return;
         };
         let total = Total {
@@ -397,7 +363,7 @@ impl Chunk {
     fn counter(&mut self, record: &Record<'_>) {
         self.kinds.counter += 1;
         let Some(at) = time(record.ts) else {
-            self.no_time.add(self.lines);
+            self.odd(Odd::NoTime);
             return;
         };
         let name = record.name.text().into_owned();
@@ -421,7 +387,7 @@ impl Chunk {
             samples.values.push(number);
         });
         for _ in 0..bad {
-            self.bad_value.add(self.lines);
+            self.odd(Odd::Value);
         }
     }
 
@@ -469,7 +435,7 @@ impl Chunk {
             return self.names.intern(text);
         }
         if std::str::from_utf8(token.bytes).is_err() {
-            self.bad_utf8.add(self.lines);
+            self.odd(Odd::Utf8);
         }
         self.names.intern(&token.text())
     }

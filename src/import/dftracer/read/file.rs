@@ -1,6 +1,6 @@
 //! One pfw file: its stream cut at line ends into stretches that are read in parallel.
 
-use super::chunk::{Chunk, Tally};
+use super::chunk::Chunk;
 use super::scan::end_of_records;
 use crate::import::bytes::damage::{Damage, SharedGaps};
 use crate::import::bytes::input::Input;
@@ -8,6 +8,7 @@ use crate::import::bytes::input::{Block, Blocks};
 use crate::import::bytes::stages::{self, Spares};
 use crate::import::contract::error::LoadError;
 use crate::import::contract::progress::Progress;
+use crate::import::dftracer::tally::Odd;
 use crate::model::ArgsOrigin;
 use std::path::PathBuf;
 
@@ -107,7 +108,7 @@ impl FileData {
         if !rest.line.is_empty() {
             let mut last = Chunk::default();
             last.read(&rest.line, rest.offset);
-            self.cut_line = last.unreadable.count > 0 || last.torn_end;
+            self.cut_line = last.tally.count(Odd::Unreadable) > 0 || last.torn_end;
             self.chunks.push(last);
         }
     }
@@ -206,7 +207,7 @@ impl Piece {
         if self.goes_on {
             // What follows tells of the line.
             chunk.lines -= 1;
-            chunk.crowded = Tally::default();
+            chunk.tally.clear(Odd::Crowded);
         }
         chunk.shrink();
         (chunk, self.block.bytes)
