@@ -3,7 +3,7 @@
 //! Digits are read as they stand: no time passes through a float.
 
 use crate::import::contract::importer::UNIX_FROM;
-use crate::import::text::decimal::{NoTime, Ns, to_ns};
+use crate::import::text::decimal::{Decimal, NoTime, Ns, to_ns};
 use crate::model::TIME_LIMIT;
 
 /// Nanoseconds of a second and of a day.
@@ -229,10 +229,7 @@ fn fraction(at: &mut Cursor<'_>) -> Option<(i64, bool)> {
         return None;
     }
     at.0 = rest;
-    let digit = |i: usize| digits.get(i).map_or(0, |b| i64::from(b - b'0'));
-    let ns = (0..9).fold(0, |sum, i| sum * 10 + digit(i));
-    let lost = digits.iter().skip(9).any(|&b| b != b'0');
-    Some((ns + i64::from(digit(9) >= 5), lost))
+    Decimal::of_fraction(digits).times_ten_to(9)
 }
 
 /// Days from 1970-01-01 in the calendar of today, also before it was introduced.
@@ -381,5 +378,13 @@ mod tests {
         assert_eq!(read(Unit::Ms, "0.000001"), Ok((1, false)));
         assert_eq!(read(Unit::Us, "0.0005"), Ok((1, true)));
         assert_eq!(read(Unit::Ns, "-7"), Ok((-7, false)));
+    }
+
+    #[test]
+    fn times_have_the_syntax_of_all_numbers() {
+        for (text, is_number) in crate::import::text::decimal::tests::SYNTAX {
+            let time = Form::Number(Unit::Us).read(text.as_bytes());
+            assert_eq!(time.is_ok(), is_number, "{text:?}");
+        }
     }
 }

@@ -48,7 +48,7 @@ pub(crate) fn to_ns(text: &[u8], power: i64) -> Result<Ns, NoTime> {
 }
 
 /// The digits of a decimal number as they stand.
-struct Decimal<'t> {
+pub(crate) struct Decimal<'t> {
     negative: bool,
     whole: &'t [u8],
     fraction: &'t [u8],
@@ -56,7 +56,8 @@ struct Decimal<'t> {
 }
 
 impl<'t> Decimal<'t> {
-    fn of(text: &'t [u8]) -> Option<Self> {
+    /// The number that a text is: a sign, digits with a point among them, an exponent, blanks around it.
+    pub fn of(text: &'t [u8]) -> Option<Self> {
         let text = text.trim_ascii();
         let (negative, digits) = match text.first()? {
             b'-' => (true, &text[1..]),
@@ -88,33 +89,70 @@ impl<'t> Decimal<'t> {
         })
     }
 
-    /// The number without its sign times ten to `power`, halves rounded up, and whether anything was lost by that.
-    /// `None` where it is too large.
-    fn times_ten_to(&self, power: i64) -> Option<(i64, bool)> {
-        let digits = || self.whole.iter().chain(self.fraction);
-        let Some(significant) = digits().position(|&b| b != b'0') else {
-            return Some((0, false));
-        };
-        let significant = i64::try_from(significant).ok()?;
-        // Digits before the decimal point.
-        let count = i64::try_from(self.whole.len()).ok()? + self.exponent + power;
-        if count < 0 {
-            return Some((0, true));
+    /// The digits behind a decimal point.
+    pub fn of_fraction(fraction: &'t [u8]) -> Self {
+        Self {
+            negative: false,
+            whole: b"",
+            fraction,
+            exponent: 0,
         }
-        if count - significant > 19 {
+    }
+
+    /// Where the decimal point stands: behind so many digits, counted from the first one on.
+    fn point(&self) -> Option<i64> {
+        Some(i64::try_from(self.whole.len()).ok()? + self.exponent)
+    }
+
+    /// The digit at a place; 0 where none is written.
+    fn digit(&self, place: i64) -> i64 {
+        let digit = usize::try_from(place).ok().and_then(|i| {
+            let behind = || self.fraction.get(i - self.whole.len());
+            self.whole.get(i).or_else(behind)
+        });
+        digit.map_or(0, |b| i64::from(b - b'0'))
+    }
+
+    /// The first digit that is not 0; `None` for zero.
+    fn significant(&self) -> Option<i64> {
+        let mut digits = self.whole.iter().chain(self.fraction);
+        i64::try_from(digits.position(|&b| b != b'0')?).ok()
+    }
+
+    /// The number that the digits from one place up to another one make; `None` where it is too large.
+    fn part(&self, from: i64, to: i64) -> Option<i64> {
+        let Some(significant) = self.significant() else {
+            return Some(0);
+        };
+        let from = from.max(significant);
+        if to - from > 19 {
             return None;
         }
-        let mut value = 0_i64;
-        for i in significant.min(count)..count {
-            let digit = usize::try_from(i).ok().and_then(|i| digits().nth(i));
-            let digit = digit.map_or(0, |b| i64::from(b - b'0'));
-            value = value.checked_mul(10)?.checked_add(digit)?;
-        }
-        let lost = || digits().skip(usize::try_from(count).unwrap_or(usize::MAX));
-        if lost().next().is_some_and(|&b| b >= b'5') {
-            value = value.checked_add(1)?;
-        }
-        Some((value, lost().any(|&b| b != b'0')))
+        (from..to).try_fold(0_i64, |value, place| {
+            value.checked_mul(10)?.checked_add(self.digit(place))
+        })
+    }
+
+    /// The number without its sign times ten to `power`, halves rounded up, and whether anything was lost by that.
+    /// `None` where it is too large.
+    pub fn times_ten_to(&self, power: i64) -> Option<(i64, bool)> {
+        let end = self.point()? + power;
+        let value = self.part(0, end)?;
+        let rounded = value.checked_add(i64::from(self.digit(end) >= 5))?;
+        let lost = usize::try_from(end).unwrap_or(0);
+        let mut lost = self.whole.iter().chain(self.fraction).skip(lost);
+        Some((rounded, lost.any(|&b| b != b'0')))
+    }
+
+    /// The whole part and so many digits behind it as another whole number, both with the sign; the rest is cut off.
+    /// `None` where the whole part is too large.
+    pub fn split(&self, digits: i64) -> Option<(i64, i64)> {
+        let point = self.point()?;
+        let (whole, fraction) = (self.part(0, point)?, self.part(point, point + digits)?);
+        Some(match self.negative {
+            true => (-whole, -fraction),
+            false => (whole, fraction),
+        })
     }
 }
 
@@ -179,16 +217,38 @@ pub(crate) fn integer(text: &[u8]) -> Option<i64> {
     Some(if negative { -value } else { value })
 }
 
-/// A whole number in any notation of JSON: `1e2` is 100.
+/// A whole number in any decimal notation: `1e2` is 100.
 pub(crate) fn whole(text: &[u8]) -> Option<i64> {
-    if let Some(integer) = integer(text) {
-        return Some(integer);
+    plain(text).or_else(|| {
+        let number = Decimal::of(text)?;
+        match number.times_ten_to(0)? {
+            (_, true) => None,
+            (value, false) => Some(if number.negative { -value } else { value }),
+        }
+    })
+}
+
+/// A whole number of nothing but digits, as most are.
+#[inline]
+pub(crate) fn plain(text: &[u8]) -> Option<i64> {
+    let (negative, digits) = match text.split_first()? {
+        (b'-', rest) => (true, rest),
+        _ => (false, text),
+    };
+    // 19 digits fit into the unsigned number.
+    if digits.is_empty() || digits.len() > 19 {
+        return None;
     }
-    let number = Decimal::of(text)?;
-    match number.times_ten_to(0)? {
-        (_, true) => None,
-        (value, false) => Some(if number.negative { -value } else { value }),
+    let mut value: u64 = 0;
+    for &b in digits {
+        let digit = b.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value * 10 + u64::from(digit);
     }
+    let value = i64::try_from(value).ok()?;
+    Some(if negative { -value } else { value })
 }
 
 /// A sample of a counter: any finite decimal number.
@@ -198,8 +258,76 @@ pub(crate) fn sample(text: &[u8]) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// Texts, and whether each one is a number. All importers are held to it.
+    pub(crate) const SYNTAX: [(&str, bool); 32] = [
+        ("0", true),
+        ("-0", true),
+        ("12", true),
+        ("+12", true),
+        ("-12", true),
+        ("007", true),
+        ("1.5", true),
+        ("-1.5", true),
+        (".5", true),
+        ("5.", true),
+        ("1e3", true),
+        ("1.5E+3", true),
+        ("15e-1", true),
+        ("0e999", true),
+        ("1e-999", true),
+        (" 7 ", true),
+        ("", false),
+        (" ", false),
+        ("-", false),
+        (".", false),
+        ("e3", false),
+        ("1e", false),
+        ("1.5e", false),
+        ("2e+", false),
+        ("1e+-3", false),
+        ("1.2.3", false),
+        ("1,5", false),
+        ("1 2", false),
+        ("100a", false),
+        ("0x10", false),
+        ("nan", false),
+        ("inf", false),
+    ];
+
+    #[test]
+    fn decimal_numbers_have_one_syntax() {
+        for (text, is_number) in SYNTAX {
+            let bytes = text.as_bytes();
+            assert_eq!(us_to_ns(bytes).is_ok(), is_number, "{text:?}");
+            assert_eq!(sample(bytes).is_some(), is_number, "{text:?}");
+            let has_fraction = ["1.5", "-1.5", ".5", "15e-1", "1e-999"].contains(&text);
+            assert_eq!(
+                whole(bytes).is_some(),
+                is_number && !has_fraction,
+                "{text:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn numbers_are_split_at_their_point() {
+        let split = |text: &str| Decimal::of(text.as_bytes()).and_then(|n| n.split(3));
+        for (text, parts) in [
+            ("12.3456", Some((12, 345))),
+            ("-12.3", Some((-12, -300))),
+            ("5e-3", Some((0, 5))),
+            ("5e-4", Some((0, 0))),
+            ("1.5e3", Some((1500, 0))),
+            ("0e400", Some((0, 0))),
+            ("9223372036854775807.9", Some((i64::MAX, 900))),
+            ("9223372036854775808", None),
+        ] {
+            assert_eq!(split(text), parts, "{text}");
+        }
+    }
 
     #[test]
     fn microseconds_become_nanoseconds_digit_by_digit() {
@@ -301,7 +429,6 @@ mod tests {
             ("1e2", Some(100)),
             ("1.5E+1", Some(15)),
             ("-20e-1", Some(-2)),
-            ("0x7B", Some(123)),
             ("0e400", Some(0)),
             ("5e-4", None),
             ("1.5", None),

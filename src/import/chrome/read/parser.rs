@@ -324,11 +324,33 @@ pub(crate) fn to_scalar(text: &[u8], quoted: bool) -> Scalar<'_> {
     let number = if quoted {
         decimal::integer(text)
     } else {
-        decimal::whole(text)
+        decimal::integer(text).or_else(|| decimal::whole(text))
     };
     match number {
         Some(i) => Scalar::Int(i),
         None if text == b"null" && !quoted => Scalar::Missing,
         None => Scalar::Text(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_the_syntax_of_all_numbers() {
+        for (text, is_number) in decimal::tests::SYNTAX {
+            let mut chunk = Chunk::default();
+            let w = format!("\"{text}\",");
+            let mut parser = Parser {
+                w: w.as_bytes(),
+                at: 0,
+                careful: false,
+                chunk: &mut chunk,
+            };
+            let mut time = Time::Missing;
+            assert_eq!(parser.time(0, &mut time), Ok(w.len() - 1));
+            assert_eq!(matches!(time, Time::Ns(_)), is_number, "{text:?}");
+        }
     }
 }

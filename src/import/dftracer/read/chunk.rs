@@ -6,12 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::kind::{Generation, Kind, Kinds};
 use super::lanes::{LaneKey, Lanes};
 use super::meta::Meta;
-use super::number::{Ticks, parse_whole};
+use super::number::Ticks;
 use super::scan::{MOST_LOST, Record, before_record, between, for_each_member, scan, scan_first};
 use super::token::Token;
 use crate::import::contract::report::Place;
 use crate::import::contract::tally::Tally;
 use crate::import::dftracer::tally::Odd;
+use crate::import::text::decimal;
 use crate::model::{ArgsRef, NameId, Names};
 
 /// Totals of one (category, name) over an interval.
@@ -323,7 +324,7 @@ impl Chunk {
                 ret = value;
             }
         });
-        match parse_whole(ret.bytes) {
+        match decimal::whole(ret.bytes) {
             Some(0) => {
                 self.fork_copies += 1;
                 self.lanes.mark_forked(lane);
@@ -340,7 +341,7 @@ impl Chunk {
         let mut calls = None;
         let (mut sum, mut dur) = (None, None);
         for_each_member(record.args.unwrap_or(b"{}"), |key, value| match key {
-            b"dft_cnt" => calls = parse_whole(value.bytes),
+            b"dft_cnt" => calls = decimal::whole(value.bytes),
             b"dur_sum" => sum = time(value),
             b"dur" => dur = time(value),
             _ => {}
@@ -373,11 +374,7 @@ impl Chunk {
             if matches!(key, b"hhash" | b"hostname") {
                 return;
             }
-            let number = std::str::from_utf8(value.bytes)
-                .ok()
-                .and_then(|t| t.parse::<f64>().ok())
-                .filter(|v| v.is_finite());
-            let Some(number) = number else {
+            let Some(number) = decimal::sample(value.bytes) else {
                 bad += 1;
                 return;
             };
@@ -485,7 +482,7 @@ fn device(record: &Record<'_>) -> i64 {
     let mut device = 0;
     for_each_member(record.args.unwrap_or(b"{}"), |key, value| {
         if key == b"device" {
-            device = parse_whole(value.bytes).unwrap_or(0);
+            device = decimal::whole(value.bytes).unwrap_or(0);
         }
     });
     device

@@ -1,8 +1,8 @@
 //! What a record is, and which recorder wrote it.
 
-use super::number::parse_whole;
 use super::scan::{Record, for_each_member};
 use super::token::Token;
+use crate::import::text::decimal;
 
 /// What a record is, by its phase in letters (up to 2.0) or numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,7 @@ impl Kind {
             b"A" | b"3" => Self::Aggregated,
             b"M" | b"4" => Self::Metadata,
             [_] => Self::Other,
-            other => match parse_whole(other) {
+            other => match decimal::whole(other) {
                 Some(1) => Self::Complete,
                 Some(2) => Self::Counter,
                 Some(3) => Self::Aggregated,

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::number::parse_whole;
 use super::scan::{Record, for_each_member};
 use super::table::Table;
 use super::token::Token;
+use crate::import::text::decimal;
 
 /// The start record of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -166,7 +166,7 @@ fn end_of(record: &Record<'_>) -> End {
     let mut end = End::default();
     for_each_member(record.args.unwrap_or(b"{}"), |key, value| {
         if key == b"num_events" {
-            end.events = parse_whole(value.bytes);
+            end.events = decimal::whole(value.bytes);
         }
     });
     // `cfg` is an object inside.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::number::parse_whole;
+use crate::import::text::decimal;
 
 /// A scalar as it stands in the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -39,7 +39,7 @@ impl<'a> Token<'a> {
     /// The text of a number that is a name: the same for `7` and `7.0`.
     pub fn number_text(self) -> String {
         if memchr::memchr(b'.', self.bytes).is_some()
-            && let Some(whole) = parse_whole(self.bytes)
+            && let Some(whole) = decimal::whole(self.bytes)
         {
             return whole.to_string();
         }
