@@ -1,4 +1,6 @@
-//! Walks over JSON of any form, whole or broken.
+//! Walks over JSON of any form, whole or broken: what all readers of it have in common.
+
+use super::wide;
 
 /// What follows a byte order mark and blanks.
 pub(crate) fn text_of(bytes: &[u8]) -> &[u8] {
@@ -30,7 +32,7 @@ pub(crate) fn first_object(text: &[u8]) -> FirstObject<'_> {
     while i < text.len() {
         match text[i] {
             b'"' => {
-                let Some(end) = string_end(text, i + 1) else {
+                let Some((end, _)) = text_end(text, i + 1) else {
                     break;
                 };
                 let colon = trim_start(&text[end + 1..]).first() == Some(&b':');
@@ -56,15 +58,47 @@ pub(crate) fn first_object(text: &[u8]) -> FirstObject<'_> {
     FirstObject { keys, end: None }
 }
 
-/// Position of the quote that ends a string whose content starts at `from`.
-fn string_end(text: &[u8], from: usize) -> Option<usize> {
-    let mut i = from;
-    loop {
-        let next = memchr::memchr2(b'"', b'\\', text.get(i..)?)?;
-        i += next;
-        if text[i] == b'"' {
-            return Some(i);
-        }
-        i += 2;
+/// Position of the quote that ends a text whose content starts at `from`, and whether it holds backslashes; `None` where
+/// it does not end.
+#[inline]
+pub(crate) fn text_end(w: &[u8], from: usize) -> Option<(usize, bool)> {
+    let found = wide::quote_or_backslash(w, from)?;
+    match w[found] {
+        b'"' => Some((found, false)),
+        _ => Some((escaped_text_end(w, found)?, true)),
     }
+}
+
+#[cold]
+fn escaped_text_end(w: &[u8], mut backslash: usize) -> Option<usize> {
+    loop {
+        let found = wide::quote_or_backslash(w, backslash + 2)?;
+        if w[found] == b'"' {
+            return Some(found);
+        }
+        backslash = found;
+    }
+}
+
+/// The first position at or behind `pos` that is no white space. Control characters between values count as white
+/// space: some writers pad with them.
+#[inline]
+pub(crate) fn skip_ws(w: &[u8], mut pos: usize) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    if w.get(pos).is_none_or(|&b| b > b' ') {
+        return pos;
+    }
+    while let Some(bytes) = w.get(pos..).and_then(|rest| rest.first_chunk::<8>()) {
+        let x = u64::from_le_bytes(*bytes);
+        // The high bit of every byte above 0x20: 0x21 + 0x5f = 0x80.
+        let text = (((x & (0x7f * ONES)) + 0x5f * ONES) | x) & (0x80 * ONES);
+        if text != 0 {
+            return pos + (text.trailing_zeros() / 8) as usize;
+        }
+        pos += 8;
+    }
+    while w.get(pos).is_some_and(|&b| b <= b' ') {
+        pos += 1;
+    }
+    pos
 }

@@ -3,6 +3,8 @@
 //! Such a piece may begin anywhere, inside a text too. What tells it from a log with JSON inside is that it is JSON from
 //! its first byte on, that something ends in it which did not begin in it, and that whole events follow.
 
+use super::json::{skip_ws, text_end};
+
 /// What a text looks like.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Piece {
@@ -129,19 +131,11 @@ impl<'t> Walk<'t> {
 
     /// Goes on behind the quote that ends a text.
     fn behind_text(&mut self) -> Option<Piece> {
-        let from = self.pos;
-        loop {
-            let rest = self.text.get(self.pos..).unwrap_or_default();
-            let Some(found) = memchr::memchr2(b'"', b'\\', rest) else {
-                return Some(Piece::Open);
-            };
-            self.pos += found + 1;
-            if rest[found] == b'"' {
-                break;
-            }
-            self.pos += 1;
-        }
-        let inner = &self.text[from..self.pos - 1];
+        let Some((end, _)) = text_end(self.text, self.pos) else {
+            return Some(Piece::Open);
+        };
+        let inner = &self.text[self.pos..end];
+        self.pos = end + 1;
         self.before = Before::Value;
         self.blanks();
         match self.text.get(self.pos) {
@@ -172,9 +166,7 @@ impl<'t> Walk<'t> {
     }
 
     fn blanks(&mut self) {
-        while self.text.get(self.pos).is_some_and(|&b| b <= b' ') {
-            self.pos += 1;
-        }
+        self.pos = skip_ws(self.text, self.pos);
     }
 }
 

@@ -4,8 +4,9 @@ use super::chunk::Chunk;
 use super::event::Event;
 use super::key::is_event_key;
 use super::parser::Parser;
-use super::scan::{Fail, Scan, before, byte, skip_value, skip_ws, string_end};
+use super::scan::{Fail, Scan, before, byte, skip_value, string_end};
 use crate::import::chrome::tally::Odd;
+use crate::import::text::json::skip_ws;
 
 /// Where in the list a window begins or ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

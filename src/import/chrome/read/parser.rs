@@ -2,9 +2,10 @@
 
 use super::chunk::Chunk;
 use super::scan::{Fail, Scan, byte, is_json_token, repaired_end, skip_object, skip_value};
-use super::scan::{skip_ws, string_end, token_end};
+use super::scan::{string_end, token_end};
 use crate::import::chrome::tally::Odd;
 use crate::import::text::decimal::{self, NoTime};
+use crate::import::text::json::skip_ws;
 
 /// A scalar as written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

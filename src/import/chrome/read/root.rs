@@ -6,9 +6,10 @@ use super::event::Event;
 use super::header::{Header, MAX_VALUE, is_wanted};
 use super::key::is_event_key;
 use super::parser::Parser;
-use super::scan::{Fail, Skipper, byte, skip_value, skip_ws, string_end};
+use super::scan::{Fail, Skipper, byte, skip_value, string_end};
 use super::text::unescape;
 use crate::import::chrome::tally::{Odd, Tally};
+use crate::import::text::json::skip_ws;
 use crate::import::text::piece::Piece;
 
 /// The mark that some writers put in front.

@@ -5,6 +5,7 @@
 //! repairs what can be read all the same, and finds a defect where it is.
 
 use crate::import::chrome::tally::{Odd, Tally};
+use crate::import::text::json::{skip_ws, text_end};
 use crate::import::text::wide;
 
 /// Why a scan stopped.
@@ -34,29 +35,6 @@ pub(crate) fn byte(w: &[u8], pos: usize) -> Result<u8, Fail> {
     w.get(pos).copied().ok_or(Fail::More)
 }
 
-/// The first position at or behind `pos` that is no white space. Control characters between values count as white
-/// space: some writers pad with them.
-#[inline]
-pub(crate) fn skip_ws(w: &[u8], mut pos: usize) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    if w.get(pos).is_none_or(|&b| b > b' ') {
-        return pos;
-    }
-    while let Some(bytes) = w.get(pos..).and_then(|rest| rest.first_chunk::<8>()) {
-        let x = u64::from_le_bytes(*bytes);
-        // The high bit of every byte above 0x20: 0x21 + 0x5f = 0x80.
-        let text = (((x & (0x7f * ONES)) + 0x5f * ONES) | x) & (0x80 * ONES);
-        if text != 0 {
-            return pos + (text.trailing_zeros() / 8) as usize;
-        }
-        pos += 8;
-    }
-    while w.get(pos).is_some_and(|&b| b <= b' ') {
-        pos += 1;
-    }
-    pos
-}
-
 /// The last byte before `pos` that is no white space, and where it is.
 pub(crate) fn before(w: &[u8], pos: usize) -> Option<(u8, usize)> {
     let i = w[..pos].iter().rposition(|&b| b > b' ')?;
@@ -66,22 +44,7 @@ pub(crate) fn before(w: &[u8], pos: usize) -> Option<(u8, usize)> {
 /// Position of the quote that closes the string whose opening quote is at `pos`.
 #[inline]
 pub(crate) fn string_end(w: &[u8], pos: usize) -> Scan {
-    match wide::quote_or_backslash(w, pos + 1) {
-        Some(found) if w[found] == b'"' => Ok(found),
-        Some(backslash) => escaped_string_end(w, backslash),
-        None => Err(Fail::More),
-    }
-}
-
-#[cold]
-fn escaped_string_end(w: &[u8], mut backslash: usize) -> Scan {
-    loop {
-        let found = wide::quote_or_backslash(w, backslash + 2).ok_or(Fail::More)?;
-        if w[found] == b'"' {
-            return Ok(found);
-        }
-        backslash = found;
-    }
+    text_end(w, pos + 1).map(|end| end.0).ok_or(Fail::More)
 }
 
 /// End of a scalar that is no string: the first byte that cannot belong to it.
@@ -263,24 +226,22 @@ pub(crate) fn repaired_end(w: &[u8], pos: usize) -> Scan {
 
 /// True where `w` holds, from `from` on, an opening brace with a key behind it.
 fn opens_object(w: &[u8], from: usize) -> bool {
-    memchr::memchr_iter(b'{', &w[from..]).any(|i| {
-        let key = skip_ws(w, from + i + 1);
-        w.get(key) == Some(&b'"')
-            && string_end(w, key)
-                .is_ok_and(|end| end - key < 64 && w.get(skip_ws(w, end + 1)) == Some(&b':'))
-    })
+    memchr::memchr_iter(b'{', &w[from..]).any(|i| is_key(w, from + i + 1))
+}
+
+/// True for a text of less than 64 bytes with a colon behind it.
+fn is_key(w: &[u8], pos: usize) -> bool {
+    let key = skip_ws(w, pos);
+    w.get(key) == Some(&b'"')
+        && string_end(w, key)
+            .is_ok_and(|end| end - key < 64 && w.get(skip_ws(w, end + 1)) == Some(&b':'))
 }
 
 fn goes_on(w: &[u8], pos: usize) -> bool {
     let pos = skip_ws(w, pos);
     match w.get(pos) {
         Some(b'}' | b']') => true,
-        Some(b',') => {
-            let key = skip_ws(w, pos + 1);
-            w.get(key) == Some(&b'"')
-                && string_end(w, key)
-                    .is_ok_and(|end| end - key < 64 && w.get(skip_ws(w, end + 1)) == Some(&b':'))
-        }
+        Some(b',') => is_key(w, pos + 1),
         _ => false,
     }
 }

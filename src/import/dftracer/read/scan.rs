@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::token::Token;
+use crate::import::text::json::text_end;
 
 /// The fields of a record that the timeline needs.
 #[derive(Debug, Clone, Copy, Default)]
@@ -350,24 +351,10 @@ impl<'a> Cursor<'a> {
     #[inline]
     fn string(&mut self) -> Result<Token<'a>, Unreadable> {
         let start = self.at + 1;
-        let mut at = start;
-        let mut escaped = false;
-        loop {
-            let rest = self.line.get(at..).ok_or(Unreadable)?;
-            let next = rest
-                .iter()
-                .position(|&b| b == b'"' || b == b'\\')
-                .ok_or(Unreadable)?;
-            at += next;
-            if self.line[at] == b'"' {
-                break;
-            }
-            escaped = true;
-            at += 2;
-        }
-        self.at = at + 1;
+        let (end, escaped) = text_end(self.line, start).ok_or(Unreadable)?;
+        self.at = end + 1;
         Ok(Token {
-            bytes: &self.line[start..at],
+            bytes: &self.line[start..end],
             quoted: true,
             escaped,
         })
