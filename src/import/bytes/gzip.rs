@@ -1,8 +1,31 @@
 //! Gzip data of one or many members, read past damage.
 //!
-//! Members do not depend on each other: behind one that is damaged the next one is looked for, from the damaged one's
-//! own beginning on, as a decoder notices damage late. What comes out does not depend on how much is asked for at once,
-//! so that places in the text stay the same whoever reads it.
+//! What comes out does not depend on how much is asked for at once, so that places in the text stay the same whoever
+//! reads it.
+//!
+//! # How reading goes on behind damage
+//!
+//! Members do not depend on each other, so one that is damaged costs itself alone, once the next one is found. It is
+//! looked for from the byte behind the damaged one's beginning on (1 MiB back at most), not from where the decoder
+//! stopped: a decoder notices damage late, and what it took for data may be whole members.
+//!
+//! ```text
+//!           begun                damage         noticed
+//!           ▼                    ▼              ▼
+//!  ┌────────┬───────────────────────┬───────────────┬───────────────┐
+//!  │ member │ member ~~~~~~~~~~~~~  │ member        │ member        │   compressed
+//!  └────────┴───────────────────────┴───────────────┴───────────────┘
+//!            └─ 1f 8b 08 ? ─ no ─ no ─▶ yes: read on from here
+//!
+//!  ├────────┼────────────┤\n├───────────────┼───────────────┤            text
+//!                        └ what was torn ends its line; the bytes that are missing are told as a gap
+//! ```
+//!
+//! The three bytes that begin a member occur by chance as well, about once in 16 MiB. A place counts as a member if its
+//! header is sound and either all of it inflates within the trial and its checksum is right, or what inflates is text.
+//! Trials are work for nothing, which a file could be made to cause without end: it may cost a fixed amount and so much
+//! per byte that was read. Where only the checksum is wrong and no other member begins before the end, the next one
+//! begins right there: nothing is missing, and the text is kept.
 
 use std::io::{self, Read};
 

@@ -1,4 +1,28 @@
 //! The event list: elements one after the other, and the way back into it after a defect.
+//!
+//! # Where an event starts after a defect
+//!
+//! JSON has no marks by which a reader finds its way back: a brace may stand inside a text, and an object may be an arg
+//! of another one. So every brace is a candidate, and three tests follow each other, from the cheap one to the dear one:
+//! it stands behind `,` or `[`; a key that events have follows it; it reads as an event with a phase, to its very end.
+//!
+//! ```text
+//!      the element that is broken          the defect
+//!      ▼                                   ▼
+//!  … , {"ph":"X","name":"a , {"ph":"X",… , {"pX � 0 "}} , {"k":1} , {"ph":"X","ts":5,…} , {"ph":…
+//!      └────────── lost ──────────────────────────────────────────┘ └── reads: go on here
+//!       └── at most 8 are tried to the end ┘└────── all are tried ──▶
+//! ```
+//!
+//! The search begins right behind the brace of the broken element, not at the defect: the quote that is missing or too
+//! many may lie far before the place where it is noticed, and whole events between the two. As many such candidates
+//! could each be read to the end of the window, only a few are tried before the defect; behind it each one that fails
+//! leads further. A closing bracket behind which the object around the list goes on or ends is found in the same way
+//! and ends the list. Where the window ends inside a candidate, the search waits for the next one, which begins with
+//! the byte that stands before the candidate, so that the first test has the same answer again.
+//!
+//! The same tests, with `},` in place of the comma, tell where a block may be read from while the one before it is
+//! not read yet (see [`guess`]); there a wrong answer costs time only, since the blocks are compared afterwards.
 
 use super::chunk::Chunk;
 use super::event::Event;
