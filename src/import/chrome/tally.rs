@@ -1,91 +1,97 @@
 //! What may be odd in a file, and the stretches of it in which no event could be read.
 
 use crate::import::contract::report::{ImportReport, Loss, Lost, NoticeKind, Place};
-use crate::import::contract::tally;
+use crate::import::contract::tally::{self, reasons};
 use crate::model::SourceId;
 
-/// A reason to count something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-pub(super) enum Odd {
-    /// A comma before a closing bracket, or one too many.
-    Comma,
-    /// No comma between two elements.
-    NoComma,
-    /// A list of events in the list.
-    Nested,
-    /// A closing bracket behind which the list goes on.
-    Bracket,
-    /// Zero bytes or other control characters between two elements.
-    Padding,
-    /// A quote inside a text that is not escaped.
-    Quote,
-    /// A key without its opening quote.
-    KeyQuote,
-    /// `inf`, `nan`, a hexadecimal literal or a bare word as a value.
-    BareWord,
-    /// A name with a bad escape.
-    Escape,
-    /// A name that is no UTF-8.
-    Utf8,
-    /// A name with an escape that is half of a character.
-    Surrogate,
-    /// A name with raw control characters.
-    Control,
-    /// A text that is too long for a name.
-    LongText,
-    /// A negative duration.
-    NegativeDur,
-    /// Text that is no event.
-    Broken,
-    /// An event that is too large.
-    TooLarge,
-    /// An element of the list that is no object.
-    NotObject,
-    /// `ts` is missing or no number.
-    Ts,
-    /// `dur` is no number.
-    Dur,
-    /// `ts` or `dur` is beyond all times.
-    FarTime,
-    /// An X event without `dur`.
-    NoDur,
-    /// An event without `ph`.
-    NoPhase,
-    /// A phase that the format does not know.
-    UnknownPhase,
-    /// A counter value that is no number.
-    Value,
-    /// The number of a GPU or stream is no whole number.
-    GpuNumber,
-    /// A time with digits below 1 ns.
-    Rounded,
-    /// A span at time 0 in a file that starts elsewhere.
-    ZeroTime,
-    /// The part of the file outside the event list is broken.
-    Root,
-    /// An end without a begin.
-    EndWithoutBegin,
-    /// A begin without an end.
-    BeginWithoutEnd,
-    /// An end that closed a span of another name, or not the innermost one.
-    NameMismatch,
-    /// An end that closed the innermost span of its category, whose name is another.
-    OtherName,
-    /// `{}`.
-    Empty,
-    /// Phases that are not drawn.
-    NotDrawn,
-    /// Async events without an id.
-    AsyncWithoutId,
-    /// Counters without values.
-    CounterWithoutValue,
-    /// The second form of flows.
-    BindId,
+reasons! {
+    /// A reason to count something. Of what is skipped the text is one, several, what.
+    pub(super) enum Odd {
+        /// A comma before a closing bracket, or one too many.
+        Comma: Repaired, "extra_comma", "Commas that do not separate anything were ignored.";
+        /// No comma between two elements.
+        NoComma: Repaired, "missing_comma", "Elements without a comma between them were read as two.";
+        /// A list of events in the list.
+        Nested: Repaired, "nested_list", "Lists of events inside the event list were read as parts of it.";
+        /// A closing bracket behind which the list goes on.
+        Bracket: Repaired, "early_bracket", "Closing brackets stand in front of more events; they were passed over.";
+        /// Zero bytes or other control characters between two elements.
+        Padding: Repaired, "padding",
+            "Bytes between elements are zeros or other control characters, not blanks; they were passed over.";
+        /// A quote inside a text that is not escaped.
+        Quote: Repaired, "unescaped_quote",
+            "Quotes inside a text are not escaped; the text was read up to where the next key begins.";
+        /// A key without its opening quote.
+        KeyQuote: Repaired, "missing_quote", "Keys lack their opening quote and were read without it.";
+        /// `inf`, `nan`, a hexadecimal literal or a bare word as a value.
+        BareWord: Repaired, "bare_word",
+            "Values such as inf, nan, hexadecimal literals or bare words are not JSON; they count as no number unless they are whole numbers.";
+        /// A name with a bad escape.
+        Escape: Repaired, "bad_escape", "Names hold backslashes that escape nothing; they were kept as written.";
+        /// A name that is no UTF-8.
+        Utf8: Repaired, "bad_utf8", "Names hold bytes that are not UTF-8; they are shown as U+FFFD.";
+        /// A name with an escape that is half of a character.
+        Surrogate: Repaired, "lone_surrogate",
+            "Names hold escapes of half a character (\\ud800 to \\udfff); they are shown as U+FFFD.";
+        /// A name with raw control characters.
+        Control: Repaired, "control_character", "Names hold raw control characters; they were kept.";
+        /// A text that is too long for a name.
+        LongText: Repaired, "long_name", "Names are longer than 64 KiB; they were cut there.";
+        /// A negative duration.
+        NegativeDur: Repaired, "negative_dur", "Negative durations were read as 0.";
+        /// Text that is no event.
+        Broken: Skipped, "broken_event", "stretch|stretches|of text in the event list could not be read as an event";
+        /// An event that is too large.
+        TooLarge: Skipped, "large_event", "event|events|exceeded 64 MiB, the limit for a single one,";
+        /// An element of the list that is no object.
+        NotObject: Skipped, "not_an_object", "element|elements|of the event list had another form than an object";
+        /// `ts` is missing or no number.
+        Ts: Skipped, "bad_ts", "event|events|had no valid start (ts)";
+        /// `dur` is no number.
+        Dur: Skipped, "bad_dur", "event|events|had a duration that is no number";
+        /// `ts` or `dur` is beyond all times.
+        FarTime: Skipped, "far_time", "event|events|had a time or a duration beyond 73 years";
+        /// An X event without `dur`.
+        NoDur: Skipped, "x_without_dur", "event|events|had no duration";
+        /// An event without `ph`.
+        NoPhase: Skipped, "no_phase", "event|events|had no phase (ph)";
+        /// A phase that the format does not know.
+        UnknownPhase: Skipped, "unknown_phase", "event|events|had an unknown phase";
+        /// A counter value that is no number.
+        Value: Skipped, "bad_counter_value", "counter value|counter values|had another form than a number";
+        /// The number of a GPU or stream is no whole number.
+        GpuNumber: Guessed, "gpu_number",
+            "The device or stream in the args of GPU rows is no whole number; the pid or tid of the row was taken instead.";
+        /// A time with digits below 1 ns.
+        Rounded: Info, "rounded_time", "Times have digits below 1 ns; they were rounded to whole nanoseconds.";
+        /// A span at time 0 in a file that starts elsewhere.
+        ZeroTime: Skipped, "zero_time", "span|spans|lay at time 0, far from everything else in the file,";
+        /// The part of the file outside the event list is broken.
+        Root: Damaged, "broken_header", "The part of the file outside the event list cannot be read completely.";
+        /// An end without a begin.
+        EndWithoutBegin: Skipped, "e_without_b", "end event|end events|had no begin event";
+        /// A begin without an end.
+        BeginWithoutEnd: Guessed, "b_without_e", "Spans whose end was not recorded are drawn to the end of the file.";
+        /// An end that closed a span of another name, or not the innermost one.
+        NameMismatch: Guessed, "name_mismatch",
+            "End events closed a span of another name, or one that is not the innermost.";
+        /// An end that closed the innermost span of its category, whose name is another.
+        OtherName: Info, "e_of_other_name",
+            "End events carry another name than the span of their category that they closed.";
+        /// `{}`.
+        Empty: Info, "empty_event", "Empty events {} were ignored.";
+        /// Phases that are not drawn.
+        NotDrawn: Info, "not_drawn",
+            "Events of phases that are not drawn (samples, objects, contexts, memory dumps) were counted only.";
+        /// Async events without an id.
+        AsyncWithoutId: Info, "async_without_id",
+            "Async events without an id cannot be matched and were counted only.";
+        /// Counters without values.
+        CounterWithoutValue: Info, "counter_without_value", "Counter events without values were ignored.";
+        /// The second form of flows.
+        BindId: Info, "bind_id_flows", "Flows given by bind_id were counted; flows are not drawn.";
+    }
 }
-
-/// Number of reasons.
-const REASONS: usize = Odd::BindId as usize + 1;
 
 /// Counts by reason, and what could not be read.
 #[derive(Clone, Debug, Default)]
@@ -165,8 +171,7 @@ impl Tally {
         let skipped = self.skipped(bytes);
         let read = bytes.saturating_sub(skipped + self.count(Odd::Padding));
         for (odd, count) in self.counts.counts() {
-            let (same, kind, code, text) = REASON_TEXTS[*odd as usize];
-            debug_assert_eq!(same, *odd, "the table is in the order of the enum");
+            let (kind, code, text) = odd.texts();
             let fact = match odd {
                 // Room for an event: no writer leaves it empty, but a disk that lost a page does.
                 Odd::Padding if Lost::stretch(count.n, read, events).events > Some(0) => {
@@ -176,7 +181,7 @@ impl Tally {
                         "Zeros or other control characters stand where events belong (from {}): {lost} are lost.",
                         first.first().map_or_else(String::new, ToString::to_string)
                     );
-                    let fact = Damaged.losing(Loss::Cut(lost));
+                    let fact = NoticeKind::Damaged.losing(Loss::Cut(lost));
                     report.note_whole(fact, "hole", source, count.n, first, text);
                     continue;
                 }
@@ -192,238 +197,10 @@ impl Tally {
                     continue;
                 }
                 Odd::Value => kind.losing(Loss::Nothing),
-                _ if kind == Skipped => kind.losing(Loss::Part(Lost::events(count.n))),
+                _ if kind == NoticeKind::Skipped => kind.losing(Loss::Part(Lost::events(count.n))),
                 _ => kind.into(),
             };
             count.note(report, source, fact, code, text);
         }
     }
 }
-
-use NoticeKind::{Damaged, Guessed, Info, Repaired, Skipped};
-
-/// Kind, machine name and sentence of every reason, in the order of [`Odd`]. For what was skipped: one, several, what.
-const REASON_TEXTS: [(Odd, NoticeKind, &str, &str); REASONS] = [
-    (
-        Odd::Comma,
-        Repaired,
-        "extra_comma",
-        "Commas that do not separate anything were ignored.",
-    ),
-    (
-        Odd::NoComma,
-        Repaired,
-        "missing_comma",
-        "Elements without a comma between them were read as two.",
-    ),
-    (
-        Odd::Nested,
-        Repaired,
-        "nested_list",
-        "Lists of events inside the event list were read as parts of it.",
-    ),
-    (
-        Odd::Bracket,
-        Repaired,
-        "early_bracket",
-        "Closing brackets stand in front of more events; they were passed over.",
-    ),
-    (
-        Odd::Padding,
-        Repaired,
-        "padding",
-        "Bytes between elements are zeros or other control characters, not blanks; they were passed over.",
-    ),
-    (
-        Odd::Quote,
-        Repaired,
-        "unescaped_quote",
-        "Quotes inside a text are not escaped; the text was read up to where the next key begins.",
-    ),
-    (
-        Odd::KeyQuote,
-        Repaired,
-        "missing_quote",
-        "Keys lack their opening quote and were read without it.",
-    ),
-    (
-        Odd::BareWord,
-        Repaired,
-        "bare_word",
-        "Values such as inf, nan, hexadecimal literals or bare words are not JSON; they count as no number unless they are whole numbers.",
-    ),
-    (
-        Odd::Escape,
-        Repaired,
-        "bad_escape",
-        "Names hold backslashes that escape nothing; they were kept as written.",
-    ),
-    (
-        Odd::Utf8,
-        Repaired,
-        "bad_utf8",
-        "Names hold bytes that are not UTF-8; they are shown as U+FFFD.",
-    ),
-    (
-        Odd::Surrogate,
-        Repaired,
-        "lone_surrogate",
-        "Names hold escapes of half a character (\\ud800 to \\udfff); they are shown as U+FFFD.",
-    ),
-    (
-        Odd::Control,
-        Repaired,
-        "control_character",
-        "Names hold raw control characters; they were kept.",
-    ),
-    (
-        Odd::LongText,
-        Repaired,
-        "long_name",
-        "Names are longer than 64 KiB; they were cut there.",
-    ),
-    (
-        Odd::NegativeDur,
-        Repaired,
-        "negative_dur",
-        "Negative durations were read as 0.",
-    ),
-    (
-        Odd::Broken,
-        Skipped,
-        "broken_event",
-        "stretch|stretches|of text in the event list could not be read as an event",
-    ),
-    (
-        Odd::TooLarge,
-        Skipped,
-        "large_event",
-        "event|events|exceeded 64 MiB, the limit for a single one,",
-    ),
-    (
-        Odd::NotObject,
-        Skipped,
-        "not_an_object",
-        "element|elements|of the event list had another form than an object",
-    ),
-    (
-        Odd::Ts,
-        Skipped,
-        "bad_ts",
-        "event|events|had no valid start (ts)",
-    ),
-    (
-        Odd::Dur,
-        Skipped,
-        "bad_dur",
-        "event|events|had a duration that is no number",
-    ),
-    (
-        Odd::FarTime,
-        Skipped,
-        "far_time",
-        "event|events|had a time or a duration beyond 73 years",
-    ),
-    (
-        Odd::NoDur,
-        Skipped,
-        "x_without_dur",
-        "event|events|had no duration",
-    ),
-    (
-        Odd::NoPhase,
-        Skipped,
-        "no_phase",
-        "event|events|had no phase (ph)",
-    ),
-    (
-        Odd::UnknownPhase,
-        Skipped,
-        "unknown_phase",
-        "event|events|had an unknown phase",
-    ),
-    (
-        Odd::Value,
-        Skipped,
-        "bad_counter_value",
-        "counter value|counter values|had another form than a number",
-    ),
-    (
-        Odd::GpuNumber,
-        Guessed,
-        "gpu_number",
-        "The device or stream in the args of GPU rows is no whole number; the pid or tid of the row was taken instead.",
-    ),
-    (
-        Odd::Rounded,
-        Info,
-        "rounded_time",
-        "Times have digits below 1 ns; they were rounded to whole nanoseconds.",
-    ),
-    (
-        Odd::ZeroTime,
-        Skipped,
-        "zero_time",
-        "span|spans|lay at time 0, far from everything else in the file,",
-    ),
-    (
-        Odd::Root,
-        Damaged,
-        "broken_header",
-        "The part of the file outside the event list cannot be read completely.",
-    ),
-    (
-        Odd::EndWithoutBegin,
-        Skipped,
-        "e_without_b",
-        "end event|end events|had no begin event",
-    ),
-    (
-        Odd::BeginWithoutEnd,
-        Guessed,
-        "b_without_e",
-        "Spans whose end was not recorded are drawn to the end of the file.",
-    ),
-    (
-        Odd::NameMismatch,
-        Guessed,
-        "name_mismatch",
-        "End events closed a span of another name, or one that is not the innermost.",
-    ),
-    (
-        Odd::OtherName,
-        Info,
-        "e_of_other_name",
-        "End events carry another name than the span of their category that they closed.",
-    ),
-    (
-        Odd::Empty,
-        Info,
-        "empty_event",
-        "Empty events {} were ignored.",
-    ),
-    (
-        Odd::NotDrawn,
-        Info,
-        "not_drawn",
-        "Events of phases that are not drawn (samples, objects, contexts, memory dumps) were counted only.",
-    ),
-    (
-        Odd::AsyncWithoutId,
-        Info,
-        "async_without_id",
-        "Async events without an id cannot be matched and were counted only.",
-    ),
-    (
-        Odd::CounterWithoutValue,
-        Info,
-        "counter_without_value",
-        "Counter events without values were ignored.",
-    ),
-    (
-        Odd::BindId,
-        Info,
-        "bind_id_flows",
-        "Flows given by bind_id were counted; flows are not drawn.",
-    ),
-];

@@ -4,6 +4,32 @@ use super::report::{Fact, ImportReport, Place};
 use crate::model::{ArgsRef, SourceId};
 use crate::time::format_count;
 
+/// The reasons of an importer: of each what it is, its kind, its machine name and its text (see [`Count::note`]).
+macro_rules! reasons {
+    (
+        $(#[$about:meta])*
+        $vis:vis enum $name:ident {
+            $($(#[$what:meta])* $reason:ident: $kind:ident, $code:literal, $text:literal;)*
+        }
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        $vis enum $name {
+            $($(#[$what])* $reason,)*
+        }
+
+        impl $name {
+            /// Kind, machine name and text.
+            $vis fn texts(self) -> (NoticeKind, &'static str, &'static str) {
+                match self {
+                    $(Self::$reason => (NoticeKind::$kind, $code, $text),)*
+                }
+            }
+        }
+    };
+}
+pub(crate) use reasons;
+
 /// Places that are kept of each reason.
 const PLACES: usize = 3;
 

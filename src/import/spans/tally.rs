@@ -1,100 +1,27 @@
 //! What may be odd about the rows of a table.
 
 use crate::import::contract::report::{ImportReport, Loss, Lost, NoticeKind, Place};
-use crate::import::contract::tally::Tally;
+use crate::import::contract::tally::{Tally, reasons};
 use crate::model::SourceId;
 
-/// Why a row is not shown, or what was taken for granted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Odd {
-    NoStart,
-    Time,
-    Far,
-    OtherClock,
-    EndBeforeStart,
-    Value,
-    TooFew,
-    TooMany,
-    OpenQuote,
-    Overlong,
-    NoValue,
-    Rounded,
-    NoZone,
-    NotUtf8,
-}
-
-impl Odd {
-    /// Kind, machine name and sentence; for what was skipped: one, several, what.
-    fn texts(self) -> (NoticeKind, &'static str, &'static str) {
-        use NoticeKind::{Guessed, Info, NotRecorded, Repaired, Skipped};
-        match self {
-            Self::NoStart => (Skipped, "no_start", "row|rows|had no start"),
-            Self::Time => (
-                Skipped,
-                "bad_time",
-                "row|rows|had a start, end or length that is no time",
-            ),
-            Self::Far => (
-                Skipped,
-                "far_time",
-                "row|rows|had a time beyond 73 years, or one that is no Unix time in the unit of the others",
-            ),
-            Self::OtherClock => (
-                Skipped,
-                "other_clock",
-                "row|rows|had a time on another clock than most: Unix time, or not",
-            ),
-            Self::EndBeforeStart => (
-                Skipped,
-                "end_before_start",
-                "row|rows|ended before the start",
-            ),
-            Self::Value => (
-                Skipped,
-                "bad_counter_value",
-                "row|rows|had a value that is no number",
-            ),
-            Self::TooFew => (
-                Skipped,
-                "too_few_cells",
-                "row|rows|had fewer cells than are needed",
-            ),
-            Self::TooMany => (
-                Skipped,
-                "too_many_cells",
-                "row|rows|had more cells than the header",
-            ),
-            Self::OpenQuote => (
-                Skipped,
-                "open_quote",
-                "row|rows|had a quote that is not closed",
-            ),
-            Self::Overlong => (
-                Skipped,
-                "long_row",
-                "row|rows|had more than 1 MiB without an end of a line",
-            ),
-            Self::NoValue => (
-                NotRecorded,
-                "unknown_value",
-                "Samples have no value: nothing is drawn there.",
-            ),
-            Self::Rounded => (
-                Info,
-                "rounded_time",
-                "Times have digits below 1 ns; they were rounded to whole nanoseconds.",
-            ),
-            Self::NoZone => (
-                Guessed,
-                "time_zone",
-                "Dates without a time zone were taken for UTC.",
-            ),
-            Self::NotUtf8 => (
-                Repaired,
-                "bad_utf8",
-                "Texts hold bytes that are not UTF-8; they are shown as U+FFFD.",
-            ),
-        }
+reasons! {
+    /// Why a row is not shown, or what was taken for granted.
+    pub(super) enum Odd {
+        NoStart: Skipped, "no_start", "row|rows|had no start";
+        Time: Skipped, "bad_time", "row|rows|had a start, end or length that is no time";
+        Far: Skipped, "far_time",
+            "row|rows|had a time beyond 73 years, or one that is no Unix time in the unit of the others";
+        OtherClock: Skipped, "other_clock", "row|rows|had a time on another clock than most: Unix time, or not";
+        EndBeforeStart: Skipped, "end_before_start", "row|rows|ended before the start";
+        Value: Skipped, "bad_counter_value", "row|rows|had a value that is no number";
+        TooFew: Skipped, "too_few_cells", "row|rows|had fewer cells than are needed";
+        TooMany: Skipped, "too_many_cells", "row|rows|had more cells than the header";
+        OpenQuote: Skipped, "open_quote", "row|rows|had a quote that is not closed";
+        Overlong: Skipped, "long_row", "row|rows|had more than 1 MiB without an end of a line";
+        NoValue: NotRecorded, "unknown_value", "Samples have no value: nothing is drawn there.";
+        Rounded: Info, "rounded_time", "Times have digits below 1 ns; they were rounded to whole nanoseconds.";
+        NoZone: Guessed, "time_zone", "Dates without a time zone were taken for UTC.";
+        NotUtf8: Repaired, "bad_utf8", "Texts hold bytes that are not UTF-8; they are shown as U+FFFD.";
     }
 }
 
