@@ -65,8 +65,9 @@ impl Made {
                 source,
                 pid: pid.to_string(),
                 name: None,
+                space: None,
                 host: None,
-                rank,
+                rank: Some(rank),
                 role: Some(role),
                 parent: None,
                 sort_index: 0,
@@ -75,7 +76,7 @@ impl Made {
         let lane = |b: &mut TraceBuilder, process, key: String| {
             let mut lane = Lane::new(source, LaneKind::Cpu, key);
             lane.process = Some(process);
-            lane.rank = rank;
+            lane.rank = Some(rank);
             b.add_lane(lane)
         };
         let own = process(&mut self.b, pid, Role::Main);
@@ -88,6 +89,7 @@ impl Made {
             })
             .collect();
         let device = self.b.add_device(Device {
+            space: None,
             source,
             index: i64::from(rank),
             name: None,
@@ -104,7 +106,7 @@ impl Made {
                 });
                 let mut lane = Lane::new(source, LaneKind::Gpu, format!("G{rank}.{s}"));
                 lane.stream = Some(stream);
-                lane.rank = rank;
+                lane.rank = Some(rank);
                 self.b.add_lane(lane)
             })
             .collect();

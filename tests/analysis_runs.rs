@@ -282,7 +282,7 @@ fn ranks_under_a_recorded_launcher_keep_their_loops() {
     assert_eq!(
         roles.collect::<Vec<_>>(),
         [
-            (700, "main"),
+            (700, "other"),
             (701, "main"),
             (702, "main"),
             (720, "worker"),

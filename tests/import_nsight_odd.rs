@@ -7,7 +7,7 @@ mod tiny;
 
 use std::sync::Arc;
 
-use stallscope::analysis::{Analysis, Options, Rules};
+use stallscope::analysis::{Analysis, Identity, NoArgs, Options, Rules};
 use stallscope::import::{ArgsReader, Loaded, OpenOptions, Place, Progress};
 
 use help::{find, lane, load, noted, scratch, warnings};
@@ -79,15 +79,20 @@ fn operations_of_unknown_processes_are_no_rank_of_their_own() {
         t.sql("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET globalPid=NULL");
     });
     let trace = &loaded.trace;
-    let ranks: Vec<_> = trace
-        .processes()
+    let who = Identity::new(trace, &Rules::builtin(), &NoArgs, &|| true);
+    let ranks: Vec<_> = who
+        .processes
         .iter()
         .map(|p| (p.pid.as_str(), p.rank))
         .collect();
-    assert_eq!(ranks, [("10", 0), ("11", 1)]);
+    assert_eq!(ranks, [("10", Some(0)), ("11", Some(1))]);
     // Each GPU is one rank's, by its copies.
-    assert_eq!(lane(trace, "G?.0.1.7").rank, 0);
-    assert_eq!(lane(trace, "G?.1.1.7").rank, 1);
+    let rank = |key: &str| {
+        let wanted = lane(trace, key);
+        let mut lanes = trace.lane_ids();
+        who.rank(lanes.find(|&l| std::ptr::eq(trace.lane(l), wanted))?)
+    };
+    assert_eq!((rank("G?.0.1.7"), rank("G?.1.1.7")), (Some(0), Some(1)));
     assert_eq!(trace.launches().len(), 2, "of the copies");
 }
 

@@ -77,7 +77,7 @@ fn g1_has_blanks_fractions_and_ranks_as_pids() {
         ]
     );
     assert_eq!(trace.unix_origin(), Some(1_679_514_253_626_630_200));
-    assert_eq!(trace.processes()[0].rank, 2);
+    assert_eq!(trace.processes()[0].rank, Some(2));
     assert_eq!(codes(&loaded.report), ["no_args"]);
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::Analysis;
-use super::base::core::{Core, find_gpus, gpu_keys, lanes_of_gpus};
+use super::base::core::{Core, find_gpus, lanes_of_gpus};
 use super::base::gpus;
 use super::base::lanes::LaneIndex;
 use super::base::launches::Launches;
@@ -13,6 +13,7 @@ use super::base::layer_sets::LayerSets;
 use super::base::loops;
 use super::base::options::Options;
 use super::base::phases::Phases;
+use super::base::primary;
 use super::base::queues::Queue;
 use super::base::rank_sets::{self, IdleByPhase, RankSets};
 use super::base::steps;
@@ -21,9 +22,9 @@ use super::base::tails;
 use super::figures::insight;
 use super::figures::recorded;
 use super::figures::step_table;
+use super::identity::Identity;
 use super::layers::classify::{self, ArgSource, NoArgs};
 use super::layers::ids::LayerId;
-use super::layers::roles::lane_roles;
 use super::layers::rules::Rules;
 use super::sums::watch::{Cancelled, OnProgress, Watch};
 use crate::model::{LaneId, Trace};
@@ -83,8 +84,9 @@ impl Analysis {
     ) -> Result<Self, Cancelled> {
         let watch = Watch::new(progress);
         watch.reached(0)?;
-        let roles = lane_roles(&trace, rules);
-        let classified = classify::classify(&trace, rules, &roles, args, given, &watch)?;
+        let identity = Identity::new(&trace, rules, args, &|| !watch.stopped());
+        watch.check()?;
+        let classified = classify::classify(&trace, rules, identity.roles(), args, given, &watch)?;
         watch.reached(250)?;
         let layers = classified.layers;
         let known = layers.infos().len();
@@ -104,7 +106,7 @@ impl Analysis {
         let core = Core {
             trace,
             layers,
-            roles,
+            identity,
             autograd: classified.autograd,
             lanes,
             lanes_of_gpu: lanes_of_gpus(&lane_gpu, devices.len()),
@@ -124,17 +126,18 @@ impl Analysis {
         args: &dyn ArgSource,
         watch: &Watch<'_>,
     ) -> Result<Self, Cancelled> {
-        let keys = gpu_keys(&core.trace, &core.devices);
+        let numbers = loops::rank_numbers(&core);
+        let primaries = primary::primaries(&core, &numbers);
+        let keys = primary::keys(&core.trace, &core.devices, &numbers, &primaries);
         let (gpus, gpu_sets): (Vec<_>, Vec<_>) = keys
             .into_par_iter()
             .enumerate()
             .map(|(g, key)| gpus::build(&core, g, key, options.kernel_gap, watch))
             .unzip();
         watch.reached(700)?;
-        let numbers = loops::rank_numbers(&core);
         let mut ranks = Vec::with_capacity(numbers.len());
-        for &number in &numbers {
-            let gpu = loops::primary_gpu(&core, number, numbers.len());
+        for (&number, primary) in numbers.iter().zip(&primaries) {
+            let gpu = primary.map(|(gpu, _)| gpu);
             watch.check()?;
             let mut rank = loops::build_rank(&core, number, gpu, &gpus, &options.loop_lanes);
             if let Some(lane) = rank.loop_lane {
@@ -205,6 +208,7 @@ impl Analysis {
             call_starts,
             queues,
             ranks,
+            primaries,
             rank_sets,
             recorded,
             loads_by_itself,

@@ -10,7 +10,9 @@ use crate::model::{LaneId, Role, SpanId, Trace};
 mod base;
 mod build;
 mod figures;
+mod identity;
 mod layers;
+mod notices;
 mod sums;
 mod verdict;
 
@@ -20,6 +22,7 @@ pub use base::launches::Launched;
 pub use base::layer_sets::Owner;
 pub use base::loops::{Rank, Wait};
 pub use base::options::{Options, Severity, Strategy};
+pub use base::primary::GpuHow;
 pub use base::queues::{Delays, LaunchFigures, QueueFigures};
 pub use base::steps::{Step, StepSource};
 pub use base::syncs::{SyncFigures, SyncNameRow};
@@ -37,11 +40,14 @@ pub use figures::streams::{STREAMS_PAIRED, StreamPair, StreamPairs};
 pub use figures::training_loop::{LaneFigures, LoopFigures};
 pub use figures::windows::{LayerGroup, MAX_WINDOWS, TooManyWindows, WINDOW_GROUPS, WindowCell};
 pub use figures::workers::{WorkerFigures, WorkerRow};
+pub use identity::{
+    Evidence as SameProcess, Fork, Identity, OsProcess, Purpose, Recording, Run, thread,
+};
 pub use layers::classify::{ArgSource, Found, GoOn, NoArgs};
 pub use layers::ids::{LayerClass, LayerId, LayerInfo, Layers};
 pub use layers::names::{norm_name, norm2};
-pub use layers::roles::lane_roles;
 pub use layers::rules::{LaneGroup, RuleProblem, Rules};
+pub use notices::{Certainty, Notice};
 pub use sums::bag::Bag;
 pub use sums::intervals::Union;
 pub use sums::stats::{percentile, percentile_sorted, ratio, round6};
@@ -66,6 +72,8 @@ pub struct Analysis {
     call_starts: Vec<base::syncs::CallStarts>,
     queues: Vec<base::queues::Queue>,
     ranks: Vec<Rank>,
+    /// By rank.
+    primaries: Vec<base::primary::Primary>,
     rank_sets: Vec<base::rank_sets::RankSets>,
     /// By rank: which of its figures the record can tell.
     recorded: Vec<figures::recorded::Recorded>,
@@ -93,14 +101,24 @@ impl Analysis {
     pub fn layers(&self) -> &Layers {
         &self.core.layers
     }
+    /// Who is who: processes, runs, ranks.
+    #[must_use]
+    pub fn identity(&self) -> &Identity {
+        &self.core.identity
+    }
+    /// What had to be guessed, and what is not known.
+    #[must_use]
+    pub fn notices(&self) -> &[Notice] {
+        &self.core.identity.notices
+    }
     /// The role of a lane.
     #[must_use]
     pub fn role(&self, lane: LaneId) -> Role {
-        self.core.roles[lane.index()]
+        self.core.identity.roles()[lane.index()]
     }
-    /// The rank of a lane: the file's, or for several training processes of one Nsight export one of its own.
+    /// The rank of a lane, where it belongs to one.
     #[must_use]
-    pub fn lane_rank(&self, lane: LaneId) -> u32 {
+    pub fn lane_rank(&self, lane: LaneId) -> Option<u32> {
         self.core.rank(lane)
     }
     /// Whether an autograd engine runs on a lane.
@@ -118,6 +136,17 @@ impl Analysis {
     pub fn ranks(&self) -> &[Rank] {
         &self.ranks
     }
+    /// The number of the first rank that works on a GPU.
+    #[must_use]
+    pub fn rank_of_gpu(&self, gpu: usize) -> Option<u32> {
+        let own = |p: &base::primary::Primary| p.is_some_and(|(g, _)| g == gpu);
+        Some(self.ranks[self.primaries.iter().position(own)?].rank)
+    }
+    /// How it is known which GPU a rank works on; `None` where none is recorded.
+    #[must_use]
+    pub fn gpu_how(&self, rank: usize) -> Option<GpuHow> {
+        self.primaries[rank].map(|(_, how)| how)
+    }
     /// All batch waits, by start.
     #[must_use]
     pub fn waits(&self) -> &[Wait] {
@@ -134,7 +163,7 @@ impl Analysis {
     #[must_use]
     pub fn rule_of(&self, span: SpanId) -> Option<&str> {
         let (trace, spans) = (&self.core.trace, self.core.trace.spans());
-        let group = layers::classify::group_of(trace, &self.core.roles, spans.lane(span));
+        let group = layers::classify::group_of(trace, self.core.identity.roles(), spans.lane(span));
         let cat = &trace.category(spans.cat(span)).name;
         let layer = self.core.layer(span);
         let candidates: Vec<usize> = self

@@ -54,7 +54,6 @@ pub fn analyse(opened: Opened, scope: &Scope) -> Result<Analysed, CliError> {
         ..
     } = opened;
     let (rules, wrong_rules) = rules(scope.rules.as_deref())?;
-    let trace = Arc::new(trace);
     let reader = SharedArgs::new(Arc::clone(&trace));
     let args = |spans: &[SpanId], go_on: &GoOn<'_>, found: &mut Found<'_>| {
         reader.each(spans, go_on, found);

@@ -2,8 +2,9 @@
 //!
 //! Needs no analysis, so that it is quick and small on the largest files.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::Write;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -12,9 +13,9 @@ use super::args::Info;
 use super::load::{self, Opened};
 use super::notices;
 use super::table::{self, Table, printable};
-use crate::analysis::{Rules, counted, lane_roles};
-use crate::import::FileReport;
-use crate::model::{Clock, Lane, LaneKind, Process, Role, Source, Stream, Trace};
+use crate::analysis::{Found, GoOn, Identity, OsProcess, Rules, counted};
+use crate::import::{FileReport, SharedArgs};
+use crate::model::{Clock, Lane, LaneId, LaneKind, Source, SpanId, Stream, Trace};
 use crate::time::{format_count, format_ns};
 
 /// Up to so many files are described in full.
@@ -69,49 +70,39 @@ fn kind_text(kind: LaneKind) -> &'static str {
     }
 }
 
-/// Roles by lane: what files say, then the built-in role rules. Lanes of GPUs have none.
-fn roles(trace: &Trace) -> Vec<&'static str> {
-    let roles = lane_roles(trace, &Rules::builtin());
-    let of = |(lane, role): (&Lane, Role)| match lane.kind {
-        LaneKind::Cpu => role.key(),
-        _ => "",
+/// Who is who, by the built-in rules.
+fn identity(opened: &Opened) -> Identity {
+    let reader = SharedArgs::new(Arc::clone(&opened.trace));
+    let args = |spans: &[SpanId], go_on: &GoOn<'_>, found: &mut Found<'_>| {
+        reader.each(spans, go_on, found);
     };
-    trace.lanes().iter().zip(roles).map(of).collect()
+    Identity::new(&opened.trace, &Rules::builtin(), &args, &|| true)
 }
 
-/// What the lanes of a process add up to.
-#[derive(Clone, Default)]
-struct OfProcess {
-    lanes: u64,
-    spans: u64,
-    roles: BTreeSet<&'static str>,
+/// The role of a lane's thread; lanes of others have none.
+fn role(trace: &Trace, who: &Identity, lane: LaneId) -> &'static str {
+    match trace.lane(lane).kind {
+        LaneKind::Cpu => who.roles()[lane.index()].key(),
+        _ => "",
+    }
 }
 
-impl OfProcess {
-    /// Of every process, in one pass: a trace may have very many.
-    fn all(trace: &Trace, roles: &[&'static str]) -> Vec<Self> {
-        let mut all = vec![Self::default(); trace.processes().len()];
-        for (lane, role) in trace.lanes().iter().zip(roles) {
-            let Some(of) = lane.process.and_then(|p| all.get_mut(p.index())) else {
-                continue;
-            };
-            of.lanes += 1;
-            of.spans += spans_of(lane);
-            if !role.is_empty() {
-                of.roles.insert(role);
-            }
-        }
-        all
+/// Lanes of each process, of all its recorders, in one pass: a trace may have very many.
+fn lanes_of(trace: &Trace, who: &Identity) -> Vec<u64> {
+    let mut all = vec![0; who.processes.len()];
+    for process in trace.lane_ids().filter_map(|l| who.process(l)) {
+        all[process] += 1;
     }
+    all
+}
 
-    /// The role: what the file says, else what the CPU lanes agree on.
-    fn role(&self, process: &Process) -> String {
-        let found = self.roles.iter().copied();
-        match process.role {
-            Some(role) => role.key().to_owned(),
-            None => found.collect::<Vec<_>>().join(", "),
-        }
-    }
+/// The name of a process where a file gives one.
+fn process_name<'t>(trace: &'t Trace, process: &OsProcess) -> Option<&'t str> {
+    let names = process
+        .records
+        .iter()
+        .map(|&r| trace.process(r).name.as_deref());
+    names.flatten().next()
 }
 
 /// Streams of each device, in one pass.
@@ -181,10 +172,10 @@ fn to_text(opened: &Opened) -> String {
             counted(trace.counters().len() as u64, "counter"),
         ),
     );
-    let roles = roles(trace);
-    processes_text(&mut out, trace, &roles);
+    let who = identity(opened);
+    processes_text(&mut out, trace, &who);
     devices_text(&mut out, trace);
-    lanes_text(&mut out, trace, &roles);
+    lanes_text(&mut out, trace, &who);
     categories_text(&mut out, trace);
     cost_text(&mut out, opened);
     notices_text(&mut out, opened);
@@ -279,22 +270,43 @@ fn files_table(out: &mut String, files: &[FileReport]) {
     out.push_str("  For producer, clock and facts of one, ask for it alone, or all with --json.\n");
 }
 
-fn processes_text(out: &mut String, trace: &Trace, roles: &[&'static str]) {
-    let mut t = Table::new(&["pid", "<name", "<role", "rank", "lanes", "spans", "<host"]);
-    let all = OfProcess::all(trace, roles);
-    for (p, of) in trace.processes().iter().zip(&all).take(PROCESSES_SHOWN) {
+fn processes_text(out: &mut String, trace: &Trace, who: &Identity) {
+    let titles = [
+        "pid",
+        "<name",
+        "<role",
+        "rank",
+        "lanes",
+        "spans",
+        "<host",
+        "<recorded by",
+    ];
+    let mut t = Table::new(&titles);
+    let lanes = lanes_of(trace, who);
+    for (p, lanes) in who.processes.iter().zip(&lanes).take(PROCESSES_SHOWN) {
+        let mut tracers: Vec<&str> = p
+            .recordings
+            .iter()
+            .map(|&r| who.recordings[r].tracer)
+            .collect();
+        tracers.dedup();
         t.row(vec![
             printable(&p.pid),
-            printable(p.name.as_deref().unwrap_or("")),
-            of.role(p),
-            p.rank.to_string(),
-            of.lanes.to_string(),
-            format_count(of.spans),
+            printable(process_name(trace, p).unwrap_or("")),
+            p.purpose.key().to_owned(),
+            p.rank.map_or_else(String::new, |rank| rank.to_string()),
+            lanes.to_string(),
+            format_count(p.spans),
             table::shorten(&printable(p.host.as_deref().unwrap_or("")), 24),
+            if p.recorded {
+                tracers.join(" + ")
+            } else {
+                "nothing".to_owned()
+            },
         ]);
     }
     section(out, "Processes", &t);
-    more(out, all.len(), PROCESSES_SHOWN, "processes");
+    more(out, who.processes.len(), PROCESSES_SHOWN, "processes");
 }
 
 fn section(out: &mut String, title: &str, t: &Table) {
@@ -330,16 +342,17 @@ fn devices_text(out: &mut String, trace: &Trace) {
     }
 }
 
-fn lanes_text(out: &mut String, trace: &Trace, roles: &[&'static str]) {
+fn lanes_text(out: &mut String, trace: &Trace, who: &Identity) {
     let mut t = Table::new(&["lane", "<name", "<kind", "<role", "spans", "rows"]);
-    let mut lanes: Vec<(&Lane, &str)> = trace.lanes().iter().zip(roles.iter().copied()).collect();
-    lanes.sort_by_key(|(l, _role)| std::cmp::Reverse(spans_of(l)));
-    for (lane, role) in lanes.iter().take(LANES_SHOWN) {
+    let mut lanes: Vec<LaneId> = trace.lane_ids().collect();
+    lanes.sort_by_key(|&l| std::cmp::Reverse(spans_of(trace.lane(l))));
+    for &id in lanes.iter().take(LANES_SHOWN) {
+        let lane = trace.lane(id);
         t.row(vec![
             printable(&lane.key),
             table::shorten(&printable(&lane.name), 40),
             kind_text(lane.kind).to_owned(),
-            (*role).to_owned(),
+            role(trace, who, id).to_owned(),
             format_count(spans_of(lane)),
             lane.rows.to_string(),
         ]);
@@ -430,7 +443,7 @@ fn notices_text(out: &mut String, opened: &Opened) {
 
 fn to_json(opened: &Opened) -> Value {
     let trace = &opened.trace;
-    let roles = roles(trace);
+    let who = identity(opened);
     let extent = trace.extent();
     let categories: Vec<Value> = trace
         .categories()
@@ -452,9 +465,9 @@ fn to_json(opened: &Opened) -> Value {
         "instants": trace.instants().len(),
         "counters": trace.counters().len(),
         "counter_samples": samples,
-        "processes": processes_json(trace, &roles),
+        "processes": processes_json(trace, &who),
         "devices": devices_json(trace),
-        "lanes": trace.lanes().iter().zip(&roles).map(|(l, role)| lane_json(trace, l, role)).collect::<Vec<_>>(),
+        "lanes": trace.lane_ids().map(|l| lane_json(trace, &who, l)).collect::<Vec<_>>(),
         "categories": categories,
         "anomalies": trace.anomalies().iter().map(|(k, n)| ((*k).to_owned(), *n)).collect::<BTreeMap<_, _>>(),
         "notices": opened.report.notices.iter().map(|n| notices::to_json(&opened.trace, n)).collect::<Vec<_>>(),
@@ -488,19 +501,14 @@ fn file_json(trace: &Trace, file: &FileReport) -> Value {
     })
 }
 
-fn processes_json(trace: &Trace, roles: &[&'static str]) -> Vec<Value> {
-    let all = OfProcess::all(trace, roles);
-    trace
-        .processes()
-        .iter()
-        .zip(&all)
-        .map(|(p, of)| {
-            json!({
-                "pid": p.pid, "name": p.name, "host": p.host, "rank": p.rank,
-                "role": of.role(p), "parent": p.parent,
-            })
+fn processes_json(trace: &Trace, who: &Identity) -> Vec<Value> {
+    let one = |p: &OsProcess| {
+        json!({
+            "pid": p.pid, "name": process_name(trace, p), "host": p.host, "rank": p.rank,
+            "role": p.purpose.key(), "parent": p.parent,
         })
-        .collect()
+    };
+    who.processes.iter().map(one).collect()
 }
 
 fn devices_json(trace: &Trace) -> Vec<Value> {
@@ -521,15 +529,16 @@ fn devices_json(trace: &Trace) -> Vec<Value> {
         .collect()
 }
 
-fn lane_json(trace: &Trace, lane: &Lane, role: &str) -> Value {
+fn lane_json(trace: &Trace, who: &Identity, id: LaneId) -> Value {
+    let lane = trace.lane(id);
     json!({
         "lane": lane.key,
         "name": lane.name,
         "kind": kind_text(lane.kind),
         "pid": lane.process.map(|p| trace.process(p).pid.clone()),
         "thread": lane.thread,
-        "rank": lane.rank,
-        "role": role,
+        "rank": who.rank(id),
+        "role": role(trace, who, id),
         "spans": spans_of(lane),
         "rows": lane.rows,
     })

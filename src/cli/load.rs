@@ -2,6 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -20,7 +21,7 @@ const TICK: Duration = Duration::from_millis(150);
 /// What was opened and how long it took.
 pub struct Opened {
     /// The timeline.
-    pub trace: Trace,
+    pub trace: Arc<Trace>,
     /// What happened while reading.
     pub report: ImportReport,
     /// What did not get into the timeline.
@@ -60,7 +61,7 @@ pub fn open(paths: &[PathBuf], how: &Open) -> Result<Opened, CliError> {
     let seconds = begun.elapsed().as_secs_f64();
     let losses = losses::look(paths, &trace, &report);
     Ok(Opened {
-        trace,
+        trace: Arc::new(trace),
         report,
         losses,
         seconds,

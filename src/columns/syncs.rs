@@ -9,7 +9,7 @@ use crate::analysis::{SyncFigures, SyncNameRow};
 pub const SYNC: &[Column<SyncFigures>] = columns! { SyncFigures:
     "call" "Call" "The call that waited": Text(|a, s| Some(a.trace().span_name(s.span).into())), not_in(Json);
     "rank" "Rank" "Distributed rank":
-        Count(|a, s| Some(a.lane_rank(a.trace().spans().lane(s.span)).into())), not_in(Json);
+        Count(|a, s| a.lane_rank(a.trace().spans().lane(s.span)).map(u64::from)), not_in(Json);
     "start" "Start" "When": Time(|a, s| Some(a.trace().spans().start(s.span))), not_in(Json);
     "in_phase" "In phase" "What the loop was doing": Phase(|_, s| s.in_phase);
     "absorbed" "Absorbed" "GPU time of the work that it waited for, during the call": Time(|_, s| Some(s.absorbed));

@@ -5,14 +5,14 @@ use serde_json::{Map, Value, json};
 
 use super::rows::{self, by_phase, object};
 use crate::analysis::{
-    Analysis, ColumnSummary, GapCause, Issue, LayerId, LeftOut, Missing, OwnRule, RankMeans,
-    RateSet, Rates, StepRow, StepSource, Verdict, round6,
+    Analysis, ColumnSummary, GapCause, GpuHow, Issue, LayerId, LeftOut, Missing, OwnRule,
+    RankMeans, RateSet, Rates, StepRow, StepSource, Verdict, round6,
 };
 use crate::columns::{
     Column, LANE, Output, QUEUE, RANK, SPAN, STEP, STREAM_PAIR, SYNC, WHAT_IF, WORKER, column,
     shown,
 };
-use crate::model::{Clock, LaneKind};
+use crate::model::LaneKind;
 use crate::time::TimeRange;
 
 /// Version of the report's paths.
@@ -48,6 +48,7 @@ pub struct ReportOptions {
     pub own: OwnRule,
 }
 
+mod identity;
 mod windows;
 
 pub use windows::fixed_window;
@@ -85,8 +86,14 @@ pub fn report(analysis: &Analysis, options: &ReportOptions) -> Value {
     let mut out = Object::new();
     let mut put = |key: &str, value: Value| out.insert(key.to_owned(), value);
     put("schema", SCHEMA.into());
-    put("sources", sources(analysis));
-    put("notices", options.notices.clone().into());
+    put("sources", identity::sources(analysis));
+    put("runs", identity::runs(analysis));
+    put("processes", identity::processes(analysis));
+    let own = analysis.notices().iter().map(identity::notice);
+    put(
+        "notices",
+        options.notices.iter().cloned().chain(own).collect(),
+    );
     put("window", json!([window.start, window.end]));
     put("t0", extent.start.into());
     put("t1", extent.end.into());
@@ -124,22 +131,6 @@ fn whole(ns: f64) -> Value {
     rows::whole(ns).into()
 }
 
-fn sources(analysis: &Analysis) -> Value {
-    let one = |s: &crate::model::Source| {
-        json!({
-            "path": s.path.to_string_lossy(),
-            "tracer": s.tracer.key,
-            "producer": s.producer,
-            "to_trace_ns": s.to_trace_ns,
-            "shift_ns": s.shift_ns,
-            "unix_zero_ns": match s.clock { Clock::Unix { zero } => Some(zero), Clock::Unknown => None },
-            "capture": s.capture.map(|c| [c.start, c.end]),
-            "rank": s.rank,
-        })
-    };
-    analysis.trace().sources().iter().map(one).collect()
-}
-
 fn gpu_json(analysis: &Analysis, gpu: usize, window: TimeRange, light: bool) -> Value {
     const CLASSES: [&str; 7] = ["compute", "comm", "h2d", "d2h", "d2d", "p2p", "memset"];
     let f = analysis.gpu_figures(gpu, window);
@@ -151,6 +142,7 @@ fn gpu_json(analysis: &Analysis, gpu: usize, window: TimeRange, light: bool) -> 
         .collect();
     let p = f.partition;
     let mut out = json!({
+        "rank": analysis.rank_of_gpu(gpu), "ops": f.n_ops,
         "busy": f.busy, "idle": f.idle, "edge": f.edge, "n_ops": f.n_ops,
         "busy_share": share(f.busy_share()), "util": share(f.util()),
         "sum_of_durations": f.sum_of_durations,
@@ -183,19 +175,23 @@ fn gpu_json(analysis: &Analysis, gpu: usize, window: TimeRange, light: bool) -> 
     out
 }
 
-/// A GPU's key as a number where it is one.
+/// A GPU's number, where it was recorded.
 fn device_key(analysis: &Analysis, gpu: usize) -> Value {
-    let key = &analysis.gpus()[gpu].key;
-    key.parse::<i64>()
-        .map_or_else(|_| key.clone().into(), Value::from)
+    let index = analysis.trace().device(analysis.gpus()[gpu].device).index;
+    Some(index).filter(|&index| index >= 0).into()
 }
 
 fn rank_json(analysis: &Analysis, r: usize, window: TimeRange, gpus: &Object) -> Value {
     let rank = &analysis.ranks()[r];
     let verdict = analysis.verdict(r, window);
     let key = rank.gpu.map(|g| analysis.gpus()[g].key.as_str());
+    let who = analysis.identity();
+    let training = who.training(rank.rank);
     let mut out = json!({
+        "run": training.map(|p| who.processes[p].run),
+        "pid": training.map(|p| who.processes[p].pid.as_str()),
         "device": rank.gpu.map(|g| device_key(analysis, g)),
+        "gpu_how": analysis.gpu_how(r).map(GpuHow::key),
         "loop": loop_json(analysis, r, window),
         "workers": workers(analysis, r, window),
         "gpu_primary": key.and_then(|k| gpus.get(k)),
@@ -246,6 +242,7 @@ fn loop_json(analysis: &Analysis, r: usize, window: TimeRange) -> Value {
     let columns = shown(STEP, Output::Json, STEP_ORDER);
     json!({
         "lane": analysis.trace().lane(f.lane).key,
+        "workers": identity::workers(analysis, analysis.identity().training(rank.rank)),
         "n_fetch": f.n_fetch,
         "wait": f.wait, "wait_exposed": f.wait_exposed, "wait_hidden": f.wait_hidden,
         "wait_unrecorded": f.wait_unrecorded,

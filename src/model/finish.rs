@@ -345,6 +345,7 @@ mod tests {
     #[test]
     fn what_joins_a_run_says_neither_where_it_begins_nor_where_it_ends() {
         static BESIDE: TracerFacts = TracerFacts {
+            encloses_fetches: false,
             joins_runs: true,
             ..MADE
         };

@@ -9,7 +9,6 @@ mod ids;
 mod links;
 mod names;
 mod order;
-mod roles;
 mod rows;
 mod spans;
 mod stop;
@@ -21,7 +20,6 @@ pub use ids::{
     CatId, CounterId, DeviceId, LaneId, NameId, ProcessId, RawSpan, SourceId, SpanId, StreamId,
 };
 pub use names::Names;
-pub use roles::{Kin, roles_by_parent};
 pub(crate) use rows::assign_rows;
 pub use spans::Spans;
 pub use tables::{

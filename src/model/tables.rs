@@ -20,10 +20,10 @@ pub struct TracerFacts {
     /// Processes that load data are in the record too, where the user did not leave them out; else only the training
     /// process can be.
     pub sees_workers: bool,
-    /// Its processes may run training loops; else they may be anything that belongs to a run.
-    pub may_train: bool,
     /// All of its files in one folder are of one run, a file for each process; else each file stands for itself.
     pub folder_is_run: bool,
+    /// It records a fetch around the loader's own call: what another recorder has of the same fetch lies inside.
+    pub encloses_fetches: bool,
     /// Its files are no record of a run: they join the one that they overlap, and say neither where the trace begins nor
     /// where it ends, unless nothing else is opened.
     pub joins_runs: bool,
@@ -36,8 +36,8 @@ pub(super) const MADE: TracerFacts = TracerFacts {
     name: "made by hand",
     slows_training: false,
     sees_workers: true,
-    may_train: true,
     folder_is_run: false,
+    encloses_fetches: false,
     joins_runs: false,
 };
 
@@ -70,8 +70,14 @@ pub struct Source {
     pub shift_ns: i64,
     /// The recorder's own capture window in trace time, where the file states it on the event clock.
     pub capture: Option<TimeRange>,
+    /// The host that the file states for all of it.
+    pub host: Option<String>,
     /// The rank that the file says it belongs to.
     pub rank: Option<u32>,
+    /// How many ranks the job has, where the file states it.
+    pub world: Option<u32>,
+    /// Times are cut down to whole multiples of this, ns; 0 where they are not.
+    pub quantum_ns: i64,
     /// Where args of this source's spans are read from.
     pub args: ArgsOrigin,
 }
@@ -88,7 +94,10 @@ impl Source {
             to_trace_ns: 0,
             shift_ns: 0,
             capture: None,
+            host: None,
             rank: None,
+            world: None,
+            quantum_ns: 0,
             args: ArgsOrigin::None,
         }
     }
@@ -154,10 +163,13 @@ pub struct Process {
     pub pid: String,
     /// Display name where the file gives one.
     pub name: Option<String>,
+    /// Which of several files that were put together to one it comes from, where that can be told: process numbers are
+    /// unique in each of them only.
+    pub space: Option<String>,
     /// Host name or hash where the file gives one.
     pub host: Option<String>,
-    /// Distributed rank; 0 where unknown.
-    pub rank: u32,
+    /// Distributed rank where the file states it.
+    pub rank: Option<u32>,
     /// Role where the file itself decides it (a worker's parent, say); else rules decide.
     pub role: Option<Role>,
     /// Parent's pid where the file says it.
@@ -171,8 +183,10 @@ pub struct Process {
 pub struct Device {
     /// The file it was seen in.
     pub source: SourceId,
-    /// The number in the file (a local ordinal where ranks see one GPU each).
+    /// The number in the file (a local ordinal where ranks see one GPU each); negative where none was recorded.
     pub index: i64,
+    /// As [`Process::space`].
+    pub space: Option<String>,
     /// Product name where known.
     pub name: Option<String>,
     /// Whether its rows count as GPU work. MTIA's do not: their busy time has no definition yet.
@@ -252,8 +266,8 @@ pub struct Lane {
     pub stream: Option<StreamId>,
     /// Thread number or word, for CPU lanes.
     pub thread: Option<String>,
-    /// Distributed rank; 0 where unknown.
-    pub rank: u32,
+    /// Distributed rank where the file states it of the lane; else that of its process or source.
+    pub rank: Option<u32>,
     /// Role where the file decides it; else rules do.
     pub role: Option<Role>,
     /// Whether an autograd engine runs here, where the file says so; else the analysis finds out.
@@ -281,7 +295,7 @@ impl Lane {
             process: None,
             stream: None,
             thread: None,
-            rank: 0,
+            rank: None,
             role: None,
             autograd: None,
             sort_index: 0,

@@ -252,13 +252,14 @@ impl Case {
         for l in &self.lanes {
             let kind = if l.gpu { LaneKind::Gpu } else { LaneKind::Cpu };
             let mut lane = Lane::new(source, kind, l.id.as_str());
-            lane.rank = l.rank;
+            lane.rank = Some(l.rank);
             lane.role = Some(l.role);
             lane.autograd = Some(l.autograd);
             if l.gpu {
                 let device = *devices.entry(l.device).or_insert_with(|| {
                     b.add_device(Device {
                         source,
+                        space: None,
                         index: l.device,
                         name: None,
                         counts: true,
@@ -277,8 +278,9 @@ impl Case {
                         source,
                         pid: pid.clone(),
                         name: None,
+                        space: None,
                         host: None,
-                        rank: l.rank,
+                        rank: Some(l.rank),
                         role: None,
                         parent: None,
                         sort_index: 0,

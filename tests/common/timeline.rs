@@ -86,8 +86,9 @@ impl Maker {
             source: self.source,
             pid: pid.to_string(),
             name: Some("python".to_owned()),
+            space: None,
             host: None,
-            rank,
+            rank: Some(rank),
             role: Some(role),
             parent: None,
             sort_index: 0,
@@ -110,6 +111,7 @@ impl Maker {
 
     pub fn gpu(&mut self, index: i64, rank: u32, streams: &[i64]) -> Vec<LaneId> {
         let device = self.b.add_device(Device {
+            space: None,
             source: self.source,
             index,
             name: None,
@@ -128,7 +130,7 @@ impl Maker {
                 let mut lane = Lane::new(self.source, LaneKind::Gpu, format!("G{index}.{number}"));
                 lane.name = format!("stream {number}");
                 lane.stream = Some(stream);
-                lane.rank = rank;
+                lane.rank = Some(rank);
                 self.b.add_lane(lane)
             })
             .collect()

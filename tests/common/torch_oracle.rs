@@ -140,6 +140,7 @@ impl Loader<'_> {
         let id = *self.devices.entry(device).or_insert_with(|| {
             self.b.add_device(Device {
                 source,
+                space: None,
                 index: device,
                 name: None,
                 counts: true,
@@ -171,7 +172,8 @@ impl Loader<'_> {
                 pid: pid.to_owned(),
                 name: None,
                 host: None,
-                rank: 0,
+                rank: None,
+                space: None,
                 role: None,
                 parent: None,
                 sort_index: 0,

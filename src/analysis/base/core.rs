@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::analysis::base::lanes::{Lane, LaneIndex, Started};
 use crate::analysis::base::launches::Launches;
+use crate::analysis::identity::Identity;
 use crate::analysis::layers::ids::{LayerId, Layers};
 use crate::model::{DeviceId, LaneId, LaneKind, ProcessId, Role, SpanId, Trace};
 use crate::time::TimeRange;
@@ -14,7 +15,7 @@ use crate::time::TimeRange;
 pub(in crate::analysis) struct Core {
     pub trace: Arc<Trace>,
     pub layers: Layers,
-    pub roles: Vec<Role>,
+    pub identity: Identity,
     pub autograd: Vec<bool>,
     pub lanes: Vec<LaneIndex>,
     /// For lanes of operations of a GPU that counts: its place among the GPUs.
@@ -27,8 +28,12 @@ pub(in crate::analysis) struct Core {
 }
 
 impl Core {
-    pub fn rank(&self, lane: LaneId) -> u32 {
-        self.trace.lane(lane).rank
+    pub fn rank(&self, lane: LaneId) -> Option<u32> {
+        self.identity.rank(lane)
+    }
+
+    pub fn role(&self, lane: LaneId) -> Role {
+        self.identity.roles()[lane.index()]
     }
 
     pub fn columns(&self, lane: LaneId) -> Lane<'_> {
@@ -55,6 +60,12 @@ impl Core {
     pub fn cpu_lanes(&self) -> impl Iterator<Item = LaneId> + '_ {
         let trace = &self.trace;
         trace.lane_ids().filter(|&l| !trace.lane(l).kind.is_gpu())
+    }
+
+    /// Those of a rank.
+    pub fn rank_lanes(&self, rank: u32) -> impl Iterator<Item = LaneId> + '_ {
+        let lanes = self.identity.lanes_of(rank).iter().copied();
+        lanes.filter(|&l| !self.trace.lane(l).kind.is_gpu())
     }
 
     /// Lanes of operations of one GPU.
@@ -151,21 +162,4 @@ pub(in crate::analysis) fn lanes_of_gpus(
         }
     }
     out
-}
-
-/// Report keys of GPUs: the number in the file, `number@source` where several sources use it.
-pub(in crate::analysis) fn gpu_keys(trace: &Trace, devices: &[DeviceId]) -> Vec<String> {
-    let number = |d: DeviceId| trace.device(d).index;
-    let mut used: FxHashMap<i64, usize> = FxHashMap::default();
-    for &d in devices {
-        *used.entry(number(d)).or_default() += 1;
-    }
-    let key = |&d: &DeviceId| {
-        if used[&number(d)] > 1 {
-            format!("{}@{}", number(d), trace.device(d).source.0)
-        } else {
-            number(d).to_string()
-        }
-    };
-    devices.iter().map(key).collect()
 }

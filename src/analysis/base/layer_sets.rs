@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
 use crate::analysis::base::core::Core;
 use crate::analysis::base::gpus::{Gpu, GpuSets, unite_all};
@@ -12,7 +13,7 @@ use crate::analysis::layers::ids::LayerId;
 use crate::analysis::sums::intervals::Union;
 use crate::analysis::sums::overlap::{LazyUnion, Overlap};
 use crate::analysis::sums::watch::Watch;
-use crate::model::{LaneId, ProcessId};
+use crate::model::{DeviceId, LaneId, ProcessId};
 
 /// Who does the work of a layer: processes on the CPU, devices on the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -119,15 +120,19 @@ fn join<'a>(unions: impl Iterator<Item = &'a Arc<Union>>) -> Arc<Union> {
 /// The rank of each lane: by number for CPU lanes, by its GPU's rank for lanes of a GPU. One rank has them all.
 fn lane_ranks(core: &Core, ranks: &[Rank]) -> Vec<Option<usize>> {
     let trace = &core.trace;
-    let number = |n: u32| ranks.iter().position(|r| r.rank == n);
+    let places = |i: usize| (ranks[i].rank, i);
+    let by_number: FxHashMap<u32, usize> = (0..ranks.len()).map(places).collect();
+    let with_gpu = |i: usize| Some((core.devices[ranks[i].gpu?], i));
+    // Of several ranks on one GPU the first.
+    let by_device: FxHashMap<DeviceId, usize> =
+        (0..ranks.len()).rev().filter_map(with_gpu).collect();
     let of = |lane: LaneId| {
         if ranks.len() == 1 {
             return Some(0);
         }
         let device = trace.lane_device(lane);
-        let gpu = device.and_then(|d| core.devices.iter().position(|&x| x == d));
-        let by_gpu = gpu.and_then(|g| ranks.iter().position(|r| r.gpu == Some(g)));
-        by_gpu.or_else(|| number(core.rank(lane)))
+        let by_gpu = device.and_then(|d| by_device.get(&d));
+        by_gpu.or_else(|| by_number.get(&core.rank(lane)?)).copied()
     };
     trace.lane_ids().map(of).collect()
 }

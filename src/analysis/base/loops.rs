@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 use crate::analysis::base::core::{Core, outermost};
 use crate::analysis::base::gpus::Gpu;
 use crate::analysis::base::steps::{Step, StepSource};
+use crate::analysis::identity::Purpose;
 use crate::analysis::layers::classify::is_engine;
 use crate::analysis::layers::ids::LayerId;
 use crate::analysis::sums::intervals::Union;
@@ -58,10 +59,11 @@ pub struct Wait {
     pub unrecorded: i64,
 }
 
-/// Numbers of the ranks: those of CPU lanes of main processes; 0 without any.
+/// Numbers of the ranks: those of recorded training processes; 0 without any.
 pub(in crate::analysis) fn rank_numbers(core: &Core) -> Vec<u32> {
-    let main = core.cpu_lanes().filter(|&l| is_loop_candidate(core, l));
-    let mut ranks: Vec<u32> = main.map(|l| core.rank(l)).collect();
+    let training = core.identity.processes.iter();
+    let training = training.filter(|p| p.purpose == Purpose::Training && p.recorded);
+    let mut ranks: Vec<u32> = training.filter_map(|p| p.rank).collect();
     ranks.sort_unstable();
     ranks.dedup();
     if ranks.is_empty() {
@@ -72,7 +74,7 @@ pub(in crate::analysis) fn rank_numbers(core: &Core) -> Vec<u32> {
 
 fn is_loop_candidate(core: &Core, lane: LaneId) -> bool {
     let kind = core.trace.lane(lane).kind;
-    core.roles[lane.index()] == Role::Main && !matches!(kind, LaneKind::Async | LaneKind::Recorder)
+    core.role(lane) == Role::Main && kind == LaneKind::Cpu
 }
 
 /// Fetch time, steps, phases, launches, recorded time.
@@ -81,13 +83,9 @@ type LoopKey = (i64, u64, u64, usize, i64);
 /// The lane of a rank's training loop: most fetch time, then most step spans, then most phase spans that are not the
 /// autograd engine's own, then most launches, then most recorded time.
 pub(in crate::analysis) fn loop_lane(core: &Core, rank: u32, chosen: &[LaneId]) -> Option<LaneId> {
-    let of_rank = |l: &LaneId| {
-        core.trace
-            .lanes()
-            .get(l.index())
-            .is_some_and(|x| x.rank == rank)
-    };
-    if let Some(&lane) = chosen.iter().find(|l| of_rank(l)) {
+    let exists = |l: &LaneId| l.index() < core.trace.lanes().len();
+    let of_rank = |l: &LaneId| core.rank(*l) == Some(rank);
+    if let Some(&lane) = chosen.iter().find(|l| exists(l) && of_rank(l)) {
         return Some(lane);
     }
     let mut best: Option<(LoopKey, LaneId)> = None;
@@ -95,8 +93,8 @@ pub(in crate::analysis) fn loop_lane(core: &Core, rank: u32, chosen: &[LaneId]) 
         start: i64::MIN,
         end: i64::MAX,
     };
-    let candidates = core.cpu_lanes().filter(|&l| is_loop_candidate(core, l));
-    for lane in candidates.filter(of_rank) {
+    let lanes = core.identity.lanes_of(rank).iter().copied();
+    for lane in lanes.filter(|&l| is_loop_candidate(core, l)) {
         let index = core.index(lane);
         let phases = core.started(lane, all, LayerId::is_phase).count;
         let key = (
@@ -126,41 +124,6 @@ fn engine_spans(core: &Core, lane: LaneId) -> u64 {
     phases
         .filter(|&s| is_engine(&core.trace, &mut memo, spans.name(s)))
         .count() as u64
-}
-
-/// The GPU that a rank launches most operations on; of equals the lowest number. A rank without links has the one on
-/// which its own streams ran most operations, and a single rank without either the lowest-numbered one.
-pub(in crate::analysis) fn primary_gpu(core: &Core, rank: u32, ranks: usize) -> Option<usize> {
-    let mut counts = vec![0_usize; core.devices.len()];
-    for group in &core.launches.groups {
-        if core.rank(group.lane) == rank {
-            counts[group.gpu] += group.links.len();
-        }
-    }
-    let most = |counts: &[usize]| {
-        let best = (0..counts.len()).rev().max_by_key(|&g| counts[g]);
-        best.filter(|&g| counts[g] > 0)
-    };
-    most(&counts)
-        .or_else(|| most(&own_operations(core, rank)))
-        .or_else(|| (ranks == 1 && !counts.is_empty()).then_some(0))
-}
-
-/// Operations per GPU on streams of which the file knows that they are the rank's.
-fn own_operations(core: &Core, rank: u32) -> Vec<usize> {
-    let trace = &core.trace;
-    let mut counts = vec![0; core.devices.len()];
-    for id in trace.lane_ids() {
-        let lane = trace.lane(id);
-        let known = lane.process.is_some() || trace.source(lane.source).rank.is_some();
-        if let Some(gpu) = core.lane_gpu[id.index()]
-            && lane.rank == rank
-            && known
-        {
-            counts[gpu] += lane.spans.len();
-        }
-    }
-    counts
 }
 
 /// A rank without its steps.

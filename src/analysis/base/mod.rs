@@ -8,6 +8,7 @@ pub(super) mod layer_sets;
 pub(super) mod loops;
 pub(super) mod options;
 pub(super) mod phases;
+pub(super) mod primary;
 pub(super) mod queues;
 pub(super) mod rank_sets;
 pub(super) mod steps;

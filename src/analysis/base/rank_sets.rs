@@ -121,7 +121,7 @@ fn loaders(core: &Core, rank: &Rank, several: bool, gpu: Option<&Gpu>, sets: &mu
     let known = several && lanes.iter().any(|l| number(l) != number(&lanes[0]));
     for lane in lanes
         .into_iter()
-        .filter(|l| !known || number(l) == rank.rank)
+        .filter(|l| !known || number(l) == Some(rank.rank))
     {
         by.entry(core.process_of(lane)).or_default().push(lane);
     }

@@ -132,7 +132,7 @@ fn numbers(
     explicit: &[(SpanId, TimeRange)],
     watch: &Watch<'_>,
 ) -> Result<Vec<Numbered>, Cancelled> {
-    let group = group_of(&core.trace, &core.roles, lane);
+    let group = group_of(&core.trace, core.identity.roles(), lane);
     let number = |span: SpanId, arg: &dyn Fn(&str) -> Option<String>| {
         let name = core.trace.span_name(span);
         let category = &core.trace.category(core.trace.spans().cat(span)).name;

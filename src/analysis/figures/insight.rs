@@ -69,7 +69,7 @@ pub(in crate::analysis) fn loads_by_itself(core: &Core, rank: &Rank, sets: &Rank
     }
     let process = core.process_of(lane);
     let own = |l: &Loader| {
-        let worker = |&l: &LaneId| core.roles[l.index()] == Role::Worker;
+        let worker = |&l: &LaneId| core.role(l) == Role::Worker;
         l.process == process && !l.lanes.iter().any(worker)
     };
     says("_SingleProcessDataLoaderIter") || !sets.loaders.is_empty() && sets.loaders.iter().all(own)

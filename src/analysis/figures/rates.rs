@@ -382,7 +382,7 @@ impl Analysis {
         let workers = loaders.filter(|l| {
             l.lanes
                 .iter()
-                .any(|&lane| self.core.roles[lane.index()] == Role::Worker)
+                .any(|&lane| self.core.role(lane) == Role::Worker)
         });
         let bag = crate::analysis::sums::bag::Bag::new(workers.filter_map(|w| w.load.hull()));
         u32::try_from(bag.max_depth()).unwrap_or(u32::MAX)
@@ -402,7 +402,7 @@ impl Analysis {
         let mut gaps = Vec::new();
         for loader in &self.rank_sets[rank].loaders {
             for &lane in &loader.lanes {
-                if self.core.roles[lane.index()] != Role::Worker {
+                if self.core.role(lane) != Role::Worker {
                     continue;
                 }
                 let items = self.items(lane);

@@ -39,7 +39,7 @@ impl Recorded {
 /// What was recorded of a rank.
 pub(in crate::analysis) fn recorded(core: &Core, rank: &Rank) -> Recorded {
     let mut layers = vec![false; core.layers.infos().len()];
-    for lane in core.cpu_lanes().filter(|&l| core.rank(l) == rank.rank) {
+    for lane in core.rank_lanes(rank.rank) {
         for layer in &core.index(lane).layers {
             layers[layer.index()] = true;
         }

@@ -171,7 +171,7 @@ impl Analysis {
         let kept = |l: LayerId| l.has_gpu_side() && l != LayerId::STEP;
         for span in self.cpu_spans(window, kept) {
             let lane = spans.lane(span);
-            if rank.is_some_and(|r| core.trace.lane(lane).rank != r) {
+            if rank.is_some_and(|r| core.rank(lane) != Some(r)) {
                 continue;
             }
             if lanes.0 != Some(lane) {

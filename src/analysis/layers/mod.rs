@@ -3,5 +3,4 @@
 pub(super) mod classify;
 pub(super) mod ids;
 pub(super) mod names;
-pub(super) mod roles;
 pub(super) mod rules;

@@ -89,8 +89,8 @@ impl Analysis {
     pub(in crate::analysis) fn ends_early(&self, rank: usize) -> bool {
         let trace = self.trace();
         let number = self.ranks[rank].rank;
-        let lanes = trace.lanes().iter().filter(|l| l.rank == number);
-        let mut sources = lanes.map(|l| l.source);
+        let lanes = self.core.identity.lanes_of(number).iter();
+        let mut sources = lanes.map(|&l| trace.lane(l).source);
         sources.any(|s| trace.is_cut(s))
     }
 

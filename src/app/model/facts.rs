@@ -9,11 +9,11 @@ use crate::time::format_ns;
 /// The step that a span starts in, and which share of it the span takes.
 #[must_use]
 pub fn step_of(doc: &Document, span: SpanId) -> Option<(&Step, f64)> {
-    let lane = doc.trace.lane(doc.trace.spans().lane(span));
+    let number = doc.analysis.lane_rank(doc.trace.spans().lane(span));
     let ranks = doc.analysis.ranks();
     let rank = ranks
         .iter()
-        .find(|r| r.rank == lane.rank)
+        .find(|r| Some(r.rank) == number)
         .or(ranks.first())?;
     let range = doc.trace.spans().range(span);
     let i = rank

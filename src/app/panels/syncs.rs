@@ -43,7 +43,7 @@ impl TablePanel for Syncs {
             let mut calls = analysis.sync_calls(scope.range);
             let spans = analysis.trace().spans();
             if let Some(rank) = rank {
-                calls.retain(|&c| analysis.trace().lane(spans.lane(c)).rank == rank);
+                calls.retain(|&c| analysis.lane_rank(spans.lane(c)) == Some(rank));
             }
             calls.sort_by_key(|&c| (std::cmp::Reverse(spans.dur(c)), c));
             let left_out = calls.len().saturating_sub(MAX_CALLS);

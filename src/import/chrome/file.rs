@@ -8,7 +8,7 @@ use super::merge::merged::Merged;
 use super::read::root::{Form, Root};
 use super::stream::{End, Stream};
 use super::tally::Odd;
-use super::{OTHER, TORCH, notices, refuse};
+use super::{TORCH, notices, refuse};
 use crate::import::bytes::input::Input;
 use crate::import::contract::error::LoadError;
 use crate::import::contract::importer::Context;
@@ -26,7 +26,7 @@ pub(super) fn import(input: Input, ctx: &mut Context<'_>) -> Result<(), LoadErro
     let path = input.path.clone();
     let source = Source {
         args: input.args.clone(),
-        ..Source::new(path.clone(), &OTHER)
+        ..Source::new(path.clone(), &TORCH)
     };
     let (disk_bytes, compressed) = (input.disk_bytes, input.compressed);
     let gaps = input.gaps.clone();
@@ -90,10 +90,8 @@ pub(super) fn finish(
     let links = std::mem::take(&mut merged.links);
     let linked = links.resolve(ctx.builder, &merged.lanes, cpu_op);
     ctx.progress.check(&facts.path)?;
-    let rank = name_source(&root, &merged, &facts.path, ctx);
-    merged
-        .lanes
-        .finish(ctx.builder, &root.header.devices(), rank);
+    name_source(&root, &merged, &facts.path, ctx);
+    merged.lanes.finish(ctx.builder, &root.header.devices());
     notices::ends(&root, &merged, open, facts, ctx.report);
     far::tell(&merged, ctx);
     notices::whole(&merged, is_torch(&root, &merged), operations, &linked, ctx);
@@ -126,8 +124,8 @@ fn format_name(root: &Root, merged: &Merged) -> String {
     format!("{what} ({form})")
 }
 
-/// Clock, producer and rank of the source. Returns the rank.
-fn name_source(root: &Root, merged: &Merged, path: &Path, ctx: &mut Context<'_>) -> Option<u32> {
+/// Clock, producer, host and rank of the source.
+fn name_source(root: &Root, merged: &Merged, path: &Path, ctx: &mut Context<'_>) {
     let id = Some(merged.source);
     let (clock, contradicts) = merged.clock(root.header.base());
     if contradicts {
@@ -158,14 +156,12 @@ fn name_source(root: &Root, merged: &Merged, path: &Path, ctx: &mut Context<'_>)
     let source = ctx.builder.source_mut(merged.source);
     source.clock = clock;
     source.rank = rank;
-    if is_torch(root, merged) {
-        source.tracer = &TORCH;
-    }
+    source.world = root.header.world();
+    source.host = root.header.host();
     source.producer = match root.header.schema() {
         Some(schema) => format!("{}, schema {schema}", format_name(root, merged)),
         None => format_name(root, merged),
     };
-    rank
 }
 
 fn file_report(

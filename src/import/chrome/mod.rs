@@ -38,15 +38,9 @@ const TORCH: TracerFacts = TracerFacts {
     name: "torch.profiler",
     slows_training: true,
     sees_workers: false,
-    may_train: true,
     folder_is_run: false,
+    encloses_fetches: false,
     joins_runs: false,
-};
-
-/// Chrome traces of any other program: the same rules apply, but their processes may be of anything.
-const OTHER: TracerFacts = TracerFacts {
-    may_train: false,
-    ..TORCH
 };
 
 /// Reads Chrome traces.

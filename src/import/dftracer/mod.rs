@@ -31,8 +31,8 @@ const TRACER: TracerFacts = TracerFacts {
     name: "DFTracer",
     slows_training: false,
     sees_workers: true,
-    may_train: true,
     folder_is_run: true,
+    encloses_fetches: true,
     joins_runs: false,
 };
 

@@ -11,17 +11,11 @@ use crate::import::dftracer::merge::hashes::{Hashes, Resolved};
 use crate::import::dftracer::merge::info::{FileInfo, known_pids};
 use crate::import::dftracer::read::kind::Generation;
 use crate::import::dftracer::tally::Odd;
-use crate::model::{Role, SourceId};
+use crate::model::SourceId;
 use crate::time::format_count;
 
 /// Report and notices of one file.
-pub(super) fn file(
-    file: &FileInfo,
-    source: SourceId,
-    role: Option<Role>,
-    hashes: &Hashes,
-    ctx: &mut Context<'_>,
-) {
+pub(super) fn file(file: &FileInfo, source: SourceId, hashes: &Hashes, ctx: &mut Context<'_>) {
     let resolved = hashes.resolved(file);
     if file.data.damage.is_some() {
         // Also where a checksum is wrong: members behind it are not read.
@@ -35,7 +29,7 @@ pub(super) fn file(
         inflated_bytes: file.data.inflated_bytes,
         events: records(file),
         by_kind: by_kind(file),
-        facts: facts(file, role, hashes, resolved),
+        facts: facts(file, hashes, resolved),
     };
     ctx.report.files.push(entry);
     let mut notes = Notes {
@@ -111,12 +105,7 @@ fn unit_of(file: &FileInfo) -> &'static str {
     }
 }
 
-fn facts(
-    file: &FileInfo,
-    role: Option<Role>,
-    hashes: &Hashes,
-    resolved: Resolved,
-) -> Vec<(String, String)> {
+fn facts(file: &FileInfo, hashes: &Hashes, resolved: Resolved) -> Vec<(String, String)> {
     let mut facts: Vec<(String, String)> = Vec::new();
     let mut fact = |key: &str, value: Option<String>| {
         if let Some(value) = value.filter(|v| !v.is_empty()) {
@@ -137,7 +126,6 @@ fn facts(
     fact("host", file.meta.hosts.first().map(str::to_owned));
     fact("pid", Some(start.pid));
     fact("parent", start.ppid);
-    fact("role", role.map(|r| r.key().to_owned()));
     fact("rank", file.rank.map(|r| r.to_string()));
     fact("program", program);
     fact("command", command);

@@ -31,8 +31,8 @@ const TRACER: TracerFacts = TracerFacts {
     name: "Nsight Systems",
     slows_training: false,
     sees_workers: true,
-    may_train: true,
     folder_is_run: false,
+    encloses_fetches: false,
     joins_runs: false,
 };
 

@@ -2,5 +2,4 @@
 
 pub(crate) mod args;
 pub(crate) mod open;
-mod runs;
 pub(crate) mod together;

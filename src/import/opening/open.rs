@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
 
-use super::{runs, together};
+use super::together;
 use crate::import::contract::error::{ErrorKind, LoadError};
 use crate::import::contract::file::TraceFile;
 use crate::import::contract::importer::Context;
@@ -143,8 +143,6 @@ impl Attempt {
         progress.check(&files[0].file.path)?;
         shift_by_hand(&mut builder, &mut report, files, options);
         together::ranks_by_name(&mut builder);
-        runs::ranks_of_runs(&mut builder, &mut report);
-        runs::join(&mut builder);
         together::unique_keys(&mut builder);
         if builder.so_far().sources().is_empty() {
             let first = failed.into_iter().next().map(|(_, error)| error);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::import::contract::names::rank_of_name;
-use crate::model::{LaneId, ProcessId, SourceId, TraceBuilder};
+use crate::model::{LaneId, SourceId, TraceBuilder};
 
 /// Gives sources that do not say their rank the one in their file name (`rank_3.json`, `worker3.pt.trace.json`,
 /// `trace-3-of-8.pfw`), where that tells the files apart.
@@ -23,18 +23,6 @@ pub(crate) fn ranks_by_name(builder: &mut TraceBuilder) {
         .collect();
     for (&source, &rank) in &given {
         builder.source_mut(SourceId(number(source))).rank = Some(rank);
-    }
-    for i in 0..builder.so_far().processes().len() {
-        let source = builder.so_far().processes()[i].source.index();
-        if let Some(&rank) = given.get(&source) {
-            builder.process_mut(ProcessId(number(i))).rank = rank;
-        }
-    }
-    for i in 0..builder.so_far().lanes().len() {
-        let source = builder.so_far().lanes()[i].source.index();
-        if let Some(&rank) = given.get(&source) {
-            builder.lane_mut(LaneId(number(i))).rank = rank;
-        }
     }
 }
 

@@ -35,8 +35,8 @@ const FACTS: TracerFacts = TracerFacts {
     name: "a table of spans",
     slows_training: false,
     sees_workers: true,
-    may_train: false,
     folder_is_run: false,
+    encloses_fetches: false,
     joins_runs: true,
 };
 

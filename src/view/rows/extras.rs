@@ -7,19 +7,20 @@ use rustc_hash::FxHashMap;
 
 use super::MAX_OPEN_COUNTERS;
 use super::tree::{Node, NodeId, NodeKind, RowTree};
+use crate::analysis::Identity;
 use crate::model::{Counter, DeviceId, ProcessId, SourceId, Trace};
 use crate::time::TimeRange;
 use crate::view::lod::{InstantRow, Lod};
 use crate::view::viewport::GUTTER;
 
 /// Adds counters and those instants whose lane does not show.
-pub(super) fn add(trace: &Trace, tree: &mut RowTree) {
+pub(super) fn add(trace: &Trace, who: &Identity, tree: &mut RowTree) {
     let homes = Homes::of(trace, tree);
     let mut groups: BTreeMap<Option<NodeId>, Vec<u32>> = BTreeMap::new();
     for (i, counter) in (0_u32..).zip(trace.counters()) {
         if !counter.times.is_empty() {
             groups
-                .entry(homes.of_counter(trace, counter))
+                .entry(homes.of_counter(who, counter))
                 .or_default()
                 .push(i);
         }
@@ -147,14 +148,13 @@ impl Homes {
     }
 
     /// Its GPU, its process, its rank.
-    fn of_counter(&self, trace: &Trace, counter: &Counter) -> Option<NodeId> {
+    fn of_counter(&self, who: &Identity, counter: &Counter) -> Option<NodeId> {
         if let Some(device) = self.device(counter) {
             return self.node(NodeKind::Gpu(device));
         }
         let found = counter.process.and_then(|p| self.process(p));
         found.or_else(|| {
-            let own = counter.process.map(|p| trace.process(p).rank);
-            let rank = own.or(trace.source(counter.source).rank)?;
+            let rank = who.rank_of(counter.source, counter.process)?;
             self.node(NodeKind::Rank(rank))
         })
     }

@@ -30,32 +30,36 @@ pub(super) fn build(trace: &Trace, analysis: &Analysis, lod: Arc<Lod>) -> RowTre
             .filter_map(|r| r.loop_lane)
             .collect(),
     };
-    let mut ranks: BTreeMap<u32, Vec<LaneId>> = BTreeMap::new();
+    // Lanes that belong to no rank come last.
+    let mut ranks: BTreeMap<(bool, Option<u32>), Vec<LaneId>> = BTreeMap::new();
     for lane in trace.lane_ids() {
         if b.lod.leaves_of(lane).len() > 0 {
-            ranks.entry(trace.lane(lane).rank).or_default().push(lane);
+            let rank = analysis.lane_rank(lane);
+            ranks.entry((rank.is_none(), rank)).or_default().push(lane);
         }
     }
     let several = ranks.len() > 1;
-    for (rank, lanes) in ranks {
+    for ((_, rank), lanes) in ranks {
         let parent = several.then(|| {
-            let kind = NodeKind::Rank(rank);
-            b.group(
-                None,
-                format!("rank{rank}"),
-                format!("Rank {rank}"),
-                kind,
-                false,
-            )
+            let (title, kind) = match rank {
+                Some(rank) => (format!("Rank {rank}"), NodeKind::Rank(rank)),
+                None => ("No rank".to_owned(), NodeKind::Others),
+            };
+            b.group(None, rank_key(rank), title, kind, false)
         });
-        b.rank(rank, parent, &lanes);
+        b.rank(&rank_key(rank), parent, &lanes);
     }
-    super::extras::add(trace, &mut b.tree);
+    super::extras::add(trace, analysis.identity(), &mut b.tree);
     b.tree
 }
 
+/// Begins the keys of a rank's rows.
+fn rank_key(rank: Option<u32>) -> String {
+    rank.map_or_else(|| "norank".to_owned(), |rank| format!("rank{rank}"))
+}
+
 impl Builder<'_> {
-    fn rank(&mut self, rank: u32, parent: Option<NodeId>, lanes: &[LaneId]) {
+    fn rank(&mut self, rank: &str, parent: Option<NodeId>, lanes: &[LaneId]) {
         let kind = |l: &LaneId| self.trace.lane(*l).kind;
         let (gpu, rest): (Vec<_>, Vec<_>) = lanes.iter().partition(|l| kind(l).is_gpu());
         let (cpu, own): (Vec<LaneId>, Vec<LaneId>) =
@@ -68,7 +72,7 @@ impl Builder<'_> {
         self.list(rank, parent, own, NodeKind::Recorder);
     }
 
-    fn gpus(&mut self, rank: u32, parent: Option<NodeId>, lanes: Vec<LaneId>) {
+    fn gpus(&mut self, rank: &str, parent: Option<NodeId>, lanes: Vec<LaneId>) {
         let mut by_device: BTreeMap<(i64, DeviceId), Vec<LaneId>> = BTreeMap::new();
         for lane in lanes {
             if let Some(device) = self.trace.lane_device(lane) {
@@ -83,10 +87,7 @@ impl Builder<'_> {
             } else {
                 format!("GPU {index}")
             };
-            let key = format!(
-                "rank{rank}/gpu{}.{index}",
-                self.trace.device(device).source.0
-            );
+            let key = format!("{rank}/gpu{}.{index}", self.trace.device(device).source.0);
             let group = self.group(parent, key, title, NodeKind::Gpu(device), false);
             lanes.sort_by_key(|&l| self.stream_order(l));
             for lane in lanes {
@@ -139,7 +140,7 @@ impl Builder<'_> {
     }
 
     /// Adds the training processes; returns the lanes that belong elsewhere.
-    fn threads(&mut self, rank: u32, parent: Option<NodeId>, lanes: Vec<LaneId>) -> Elsewhere {
+    fn threads(&mut self, rank: &str, parent: Option<NodeId>, lanes: Vec<LaneId>) -> Elsewhere {
         let mut by_process: BTreeMap<ProcessKey, Vec<LaneId>> = BTreeMap::new();
         for lane in lanes {
             let process = self.trace.lane(lane).process;
@@ -174,7 +175,7 @@ impl Builder<'_> {
 
     fn process(
         &mut self,
-        rank: u32,
+        rank: &str,
         parent: Option<NodeId>,
         (key, title): (&ProcessKey, String),
         lanes: Vec<LaneId>,
@@ -204,7 +205,7 @@ impl Builder<'_> {
             (!self.loops.contains(&l), !self.is_first_thread(l), -busy, l)
         });
         let kind = key.id.map_or(NodeKind::Others, NodeKind::Process);
-        let node_key = format!("rank{rank}/process{}", key.text());
+        let node_key = format!("{rank}/process{}", key.text());
         let group = self.group(parent, node_key, title, kind, false);
         for lane in main {
             let is_loop = self.loops.contains(&lane);
@@ -215,7 +216,7 @@ impl Builder<'_> {
 
     fn workers(
         &mut self,
-        rank: u32,
+        rank: &str,
         parent: Option<NodeId>,
         mut workers: Vec<(ProcessKey, Vec<LaneId>)>,
     ) {
@@ -224,7 +225,7 @@ impl Builder<'_> {
         }
         workers.sort();
         let n = workers.len();
-        let key = format!("rank{rank}/workers");
+        let key = format!("{rank}/workers");
         let closed = n > MAX_OPEN_WORKERS;
         let title = format!("Workers ({n})");
         let group = self.group(parent, key, title, NodeKind::Workers, closed);
@@ -238,7 +239,7 @@ impl Builder<'_> {
                 self.lane(group, lane, title, "loading");
                 continue;
             }
-            let key = format!("rank{rank}/worker{}", process.text());
+            let key = format!("{rank}/worker{}", process.text());
             let kind = process.id.map_or(NodeKind::Others, NodeKind::Worker);
             let one = self.group(Some(group), key, title, kind, false);
             for lane in lanes {
@@ -247,7 +248,7 @@ impl Builder<'_> {
         }
     }
 
-    fn list(&mut self, rank: u32, parent: Option<NodeId>, lanes: Vec<LaneId>, kind: NodeKind) {
+    fn list(&mut self, rank: &str, parent: Option<NodeId>, lanes: Vec<LaneId>, kind: NodeKind) {
         if lanes.is_empty() {
             return;
         }
@@ -265,7 +266,7 @@ impl Builder<'_> {
                 n > MAX_OPEN_WORKERS,
             ),
         };
-        let group = self.group(parent, format!("rank{rank}/{key}"), title, kind, closed);
+        let group = self.group(parent, format!("{rank}/{key}"), title, kind, closed);
         let mut lanes = lanes;
         lanes.sort_by_key(|&l| {
             let role = match self.analysis.role(l) {

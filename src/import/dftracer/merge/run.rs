@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use super::hashes::Hashes;
 use super::info::FileInfo;
-use super::roles;
 use super::times::is_time;
 use crate::import::contract::error::{ErrorKind, LoadError};
 use crate::import::contract::importer::Context;
@@ -25,16 +24,13 @@ use crate::model::{
 pub(crate) fn merge(files: &mut [FileInfo], ctx: &mut Context<'_>) -> Result<(), LoadError> {
     let hashes = Hashes::of(files, ctx.progress);
     ctx.progress.check(&files[0].data.path)?;
-    let roles = roles::of(files, &hashes);
     reserve(files, ctx)?;
-    let ranks = worker_ranks(files);
     hashes.declare_all(ctx.builder, ctx.progress);
-    for (i, file) in files.iter_mut().enumerate() {
+    for file in files.iter_mut() {
         ctx.progress.check(&file.data.path)?;
         let mut merge = Merge {
             source: SourceId::default(),
-            rank: ranks[i],
-            role: roles[i],
+            rank: file.rank,
             zero: if file.is_relative() {
                 0
             } else {
@@ -47,29 +43,14 @@ pub(crate) fn merge(files: &mut [FileInfo], ctx: &mut Context<'_>) -> Result<(),
             hashes: &hashes,
             names: Given::take(&mut file.meta),
         };
-        merge.source = ctx.builder.add_source(source(file, ranks[i], merge.zero));
+        merge.source = ctx.builder.add_source(source(file, merge.zero));
         hashes.declare(file, merge.source, ctx.builder);
         merge.file(file, ctx)?;
-        crate::import::dftracer::notices::file(file, merge.source, roles[i], &hashes, ctx);
+        crate::import::dftracer::notices::file(file, merge.source, &hashes, ctx);
     }
     ctx.progress.check(&files[0].data.path)?;
     crate::import::dftracer::notices::run(files, ctx);
     Ok(())
-}
-
-/// A worker has the rank of its parent.
-fn worker_ranks(files: &[FileInfo]) -> Vec<Option<u32>> {
-    let own: BTreeMap<&str, u32> = files
-        .iter()
-        .filter_map(|f| Some((f.meta.start.as_ref()?.pid.as_str(), f.rank?)))
-        .collect();
-    files
-        .iter()
-        .map(|f| {
-            let parent = f.meta.start.as_ref().and_then(|s| s.ppid.as_deref());
-            f.rank.or_else(|| own.get(parent?).copied())
-        })
-        .collect()
 }
 
 fn reserve(files: &[FileInfo], ctx: &mut Context<'_>) -> Result<(), LoadError> {
@@ -90,7 +71,7 @@ fn reserve(files: &[FileInfo], ctx: &mut Context<'_>) -> Result<(), LoadError> {
     Ok(())
 }
 
-fn source(file: &FileInfo, rank: Option<u32>, zero: i64) -> Source {
+fn source(file: &FileInfo, zero: i64) -> Source {
     let version = file.meta.start.as_ref().and_then(|s| s.version.as_deref());
     let who = if matches!(file.generation, Some(Generation::G1 | Generation::G2)) {
         "DLIO profiler"
@@ -98,19 +79,16 @@ fn source(file: &FileInfo, rank: Option<u32>, zero: i64) -> Source {
         "DFTracer"
     };
     Source {
-        path: file.data.path.clone(),
-        tracer: &crate::import::dftracer::TRACER,
         producer: version.map_or_else(|| who.to_owned(), |v| format!("{who} {v}")),
         clock: if file.is_relative() {
             Clock::Unknown
         } else {
             Clock::Unix { zero }
         },
-        to_trace_ns: 0,
-        shift_ns: 0,
-        capture: None,
-        rank,
+        rank: file.rank,
+        quantum_ns: file.unit,
         args: file.data.args.clone(),
+        ..Source::new(file.data.path.clone(), &crate::import::dftracer::TRACER)
     }
 }
 
@@ -118,7 +96,6 @@ fn source(file: &FileInfo, rank: Option<u32>, zero: i64) -> Source {
 struct Merge<'a> {
     source: SourceId,
     rank: Option<u32>,
-    role: Option<Role>,
     /// Subtracted from all times.
     zero: i64,
     unit: i64,
@@ -304,9 +281,10 @@ impl Merge<'_> {
             source: self.source,
             pid: pid.to_owned(),
             name,
+            space: None,
             host,
             rank: self.rank_of(pid, file),
-            role: start.and(self.role),
+            role: None,
             parent: start.and_then(|s| s.ppid.clone()),
             sort_index: 0,
         });
@@ -315,12 +293,12 @@ impl Merge<'_> {
     }
 
     /// In the oldest files the pid is the rank.
-    fn rank_of(&self, pid: &str, file: &FileInfo) -> u32 {
+    fn rank_of(&self, pid: &str, file: &FileInfo) -> Option<u32> {
         let of_pid = || {
             let oldest = file.generation == Some(Generation::G1);
             oldest.then(|| pid.parse().ok())?
         };
-        self.rank.or_else(of_pid).unwrap_or(0)
+        self.rank.or_else(of_pid)
     }
 
     fn lane(&mut self, key: &LaneKey, file: &FileInfo, ctx: &mut Context<'_>) -> LaneId {
@@ -337,13 +315,8 @@ impl Merge<'_> {
             );
             lane.name = self.names.thread(key);
             lane.thread = (!key.tid.is_empty()).then(|| key.tid.clone());
-            lane.role = if key.forked && key.tid != key.pid {
-                // Forked loader processes of old recorders keep the parent's pid and have a thread number of their own.
-                Some(Role::Worker)
-            } else {
-                let own = file.meta.start.as_ref().is_some_and(|s| s.pid == key.pid);
-                self.role.filter(|_| own)
-            };
+            // Forked loader processes of old recorders keep the parent's pid and have a thread number of their own.
+            lane.role = (key.forked && key.tid != key.pid).then_some(Role::Worker);
             lane
         } else {
             let stream = self.stream(key.device, process, ctx);
@@ -368,6 +341,7 @@ impl Merge<'_> {
         let source = self.source;
         *self.devices.entry(device).or_insert_with(|| {
             let device = ctx.builder.add_device(Device {
+                space: None,
                 source,
                 index: device.saturating_sub(1),
                 name: None,

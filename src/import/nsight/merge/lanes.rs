@@ -201,8 +201,9 @@ impl Lanes {
             source: self.source,
             pid: label,
             name: None,
+            space: None,
             host: None,
-            rank: 0,
+            rank: None,
             role: None,
             parent: None,
             sort_index: 0,
@@ -251,6 +252,7 @@ impl Lanes {
         let source = self.source;
         *self.devices.entry(index).or_insert_with(|| {
             builder.add_device(Device {
+                space: None,
                 source,
                 index,
                 name: device.is_none().then(|| "number not recorded".to_owned()),

@@ -8,7 +8,6 @@ mod known;
 mod lanes;
 mod notices;
 mod nvtx;
-mod ranks;
 mod sync;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,8 +23,8 @@ use super::tally::{Reason, Tally};
 use crate::import::contract::error::{ErrorKind, LoadError};
 use crate::import::contract::report::{Fact, FileReport, ImportReport};
 use crate::model::{
-    ArgsOrigin, ArgsRef, CatId, Clock, LaneId, NameId, RawSpan, Source, SourceId, SpanRow,
-    TIME_LIMIT, TraceBuilder,
+    ArgsOrigin, ArgsRef, CatId, LaneId, NameId, RawSpan, Source, SourceId, SpanRow, TIME_LIMIT,
+    TraceBuilder,
 };
 use calls::Calls;
 use info::Meta;
@@ -81,15 +80,9 @@ impl<'a> Export<'a> {
         let physical = info::physical_gpus(&reader)?;
         let tables: Vec<String> = rows::TABLES.iter().map(|&t| t.to_owned()).collect();
         let source = builder.add_source(Source {
-            path: reader.db.path.clone(),
-            tracer: &TRACER,
             producer: meta.producer(),
-            clock: Clock::Unknown,
-            to_trace_ns: 0,
-            shift_ns: 0,
-            capture: None,
-            rank: None,
             args: ArgsOrigin::Rows(Arc::from(tables)),
+            ..Source::new(reader.db.path.clone(), &TRACER)
         });
         let mut plans = BTreeMap::new();
         for table in rows::TABLES
@@ -154,7 +147,6 @@ impl<'a> Export<'a> {
         let starts = &self.builder.so_far().spans().starts()[before..];
         let clock = self.meta.clock(starts.iter().copied().min());
         self.builder.source_mut(self.source).clock = clock;
-        ranks::assign(self.builder, self.source, self.report);
         self.diagnostics()?;
         self.finish()
     }

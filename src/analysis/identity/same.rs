@@ -1,0 +1,405 @@
+//! Which records are of one process.
+//!
+//! Process numbers are used again, on other hosts and later, so equal numbers alone say nothing. Records of two recorders
+//! are of one process where they overlap in time, unless the fetches of both say otherwise; or where the fetches of one
+//! lie inside those of the other in one order only, whatever the clocks say.
+//!
+//! ```text
+//!  DFTracer  ├─ fetch.iter ─┤      ├─ fetch.iter ─┤        encloses what torch records inside it
+//!  torch       ├ __next__ ┤          ├ __next__ ┤
+//! ```
+
+use std::collections::BTreeMap;
+
+use super::records::{Found, Glance, Known, is_thread, may_share_host, stated};
+use crate::analysis::base::core::outermost;
+use crate::analysis::layers::ids::LayerId;
+use crate::analysis::layers::rules::Rules;
+use crate::analysis::notices::{Certainty, Notice};
+use crate::analysis::sums::drift::{Bound, Distance};
+use crate::model::{SpanId, Trace};
+use crate::time::TimeRange;
+
+/// Fetches of each record from which on they can tell processes apart.
+const ENOUGH: usize = 8;
+/// Fewest pairs that say anything.
+const FEWEST: usize = 3;
+/// How much faster one clock of a host may run than another, ppb.
+const DRIFT: i64 = 100_000;
+
+/// Joins the records of each process; afterwards the lanes point to the processes.
+pub(super) fn merge(
+    trace: &Trace,
+    rules: &Rules,
+    found: &mut Found,
+    notices: &mut Vec<Notice>,
+) -> Vec<Known> {
+    let records = std::mem::take(&mut found.records);
+    let mut order: Vec<usize> = (0..records.len()).collect();
+    order.sort_by_key(|&i| {
+        (
+            records[i].process.recordings.clone(),
+            records[i].process.range.start,
+            i,
+        )
+    });
+    let mut by_pid: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    let mut processes: Vec<Known> = Vec::new();
+    let mut place = vec![0; records.len()];
+    let mut records: Vec<Option<Known>> = records.into_iter().map(Some).collect();
+    let mut fetches = Fetches {
+        trace,
+        glance: Glance::new(trace, rules),
+        found,
+    };
+    let mut others = Vec::new();
+    for i in order {
+        let Some(own) = records[i].take() else {
+            continue;
+        };
+        let candidates = by_pid.entry(own.process.pid.clone()).or_default();
+        let joined = candidates.iter().copied().find_map(|at| {
+            let other = &processes[at];
+            if !may_share_host(own.host, other.host) {
+                return None;
+            }
+            let mine = own.process.recordings[0];
+            if other.process.recordings.contains(&mine) {
+                // Within one recording numbers are unique on each host, and in each file that was put together.
+                return same_space(trace, &own, other).then_some((at, None));
+            }
+            let placed = |k: &Known| {
+                k.process
+                    .recordings
+                    .iter()
+                    .all(|&r| fetches.found.recordings[r].placed)
+            };
+            let time =
+                own.process.range.overlaps(other.process.range) && placed(&own) && placed(other);
+            let nesting = fetches.nesting(&own, other);
+            if time && nesting == Nesting::Contradicts {
+                others.push(own.process.pid.clone());
+                return None;
+            }
+            let nested = matches!(nesting, Nesting::Fits(n) if n > 0);
+            let sure = matches!(nesting, Nesting::Fits(n) if n >= ENOUGH);
+            (time || sure).then_some((at, Some((time, nested))))
+        });
+        match joined {
+            Some((at, evidence)) => {
+                join(&mut processes[at], own, evidence);
+                place[i] = at;
+            }
+            None => {
+                candidates.push(processes.len());
+                place[i] = processes.len();
+                processes.push(own);
+            }
+        }
+    }
+    for lane in &mut found.of_lane {
+        *lane = lane.map(|record| place[record]);
+    }
+    Notice::of_each(
+        notices,
+        Certainty::Guessed,
+        "same_pid_other_loop",
+        &others,
+        |pids| {
+            format!(
+                "Two sources record a process of the same number ({pids}) at the same time, but their loops fetch at other \
+             times: they are taken as two processes."
+            )
+        },
+    );
+    processes
+}
+
+fn same_space(trace: &Trace, a: &Known, b: &Known) -> bool {
+    let space = |k: &Known| {
+        let first = k.process.records.first();
+        first.map(|&p| trace.process(p).space.clone())
+    };
+    match (space(a), space(b)) {
+        (Some(a), Some(b)) => a == b,
+        _ => false,
+    }
+}
+
+fn join(into: &mut Known, own: Known, evidence: Option<(bool, bool)>) {
+    into.works |= own.works;
+    into.forked |= own.forked;
+    into.role = into.role.or(own.role);
+    into.rank = into.rank.or(own.rank);
+    into.host = into.host.or(own.host);
+    into.lanes.extend(own.lanes);
+    let (to, from) = (&mut into.process, own.process);
+    to.host = to.host.take().or(from.host);
+    to.parent = to.parent.take().or(from.parent);
+    to.records.extend(from.records);
+    to.spans += from.spans;
+    to.range = TimeRange {
+        start: to.range.start.min(from.range.start),
+        end: to.range.end.max(from.range.end),
+    };
+    if let Some((time, nested)) = evidence {
+        to.recordings.extend(from.recordings);
+        to.recordings.sort_unstable();
+        to.recordings.dedup();
+        (to.evidence.time, to.evidence.nested) = (time, nested);
+    }
+}
+
+/// What the fetches of two records say about each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Nesting {
+    /// They cannot be compared.
+    Nothing,
+    /// So many of one lie inside those of the other.
+    Fits(usize),
+    /// Both have enough of them, and they do not fit at any distance of the clocks.
+    Contradicts,
+}
+
+/// Finds the fetches of records when they are asked for.
+struct Fetches<'a, 'f> {
+    trace: &'a Trace,
+    glance: Glance<'a>,
+    found: &'f Found,
+}
+
+/// The fetches of one record, on the clock that its source states, and which of them something follows.
+struct Of {
+    ranges: Vec<TimeRange>,
+    followed: Vec<bool>,
+}
+
+impl Fetches<'_, '_> {
+    fn nesting(&mut self, a: &Known, b: &Known) -> Nesting {
+        let encloses = |k: &Known| {
+            let recording = &self.found.recordings[k.process.recordings[0]];
+            let first = recording.files.first();
+            first.is_some_and(|&f| self.trace.source(f).tracer.encloses_fetches)
+        };
+        let (outer, inner) = match (encloses(a), encloses(b)) {
+            (true, false) => (a, b),
+            (false, true) => (b, a),
+            _ => return Nesting::Nothing,
+        };
+        let (outer, inner) = (self.of(outer), self.of(inner));
+        let enough = outer.ranges.len().min(inner.ranges.len()) >= ENOUGH;
+        match nested(&outer, &inner) {
+            None if outer.ranges.is_empty() || inner.ranges.is_empty() => Nesting::Nothing,
+            Some(0) => Nesting::Nothing,
+            Some(pairs) => Nesting::Fits(pairs),
+            None if enough => Nesting::Contradicts,
+            None => Nesting::Nothing,
+        }
+    }
+
+    /// The loader's own calls, the outermost of them; without any the outermost fetches.
+    fn of(&mut self, known: &Known) -> Of {
+        let (trace, recording) = (self.trace, known.process.recordings[0]);
+        let (mut all, mut own, mut work) = (Vec::new(), Vec::new(), Vec::new());
+        for &lane in &known.lanes {
+            let source = trace.lane(lane).source;
+            if self.found.of_source[source.index()] != recording || !is_thread(trace, lane) {
+                continue;
+            }
+            let source = trace.source(source);
+            let offset = stated(source, trace.unix_origin());
+            for span in trace.lane_spans(lane) {
+                let layer = self.glance.layer(source.tracer.key, span);
+                let range = trace.spans().range(span);
+                let range = TimeRange {
+                    start: range.start.saturating_add(offset),
+                    end: range.end.saturating_add(offset),
+                };
+                if layer == LayerId::FETCH {
+                    all.push((span, range));
+                    if is_loaders(trace.span_name(span)) {
+                        own.push((span, range));
+                    }
+                } else if layer.is_phase()
+                    || layer == LayerId::LAUNCH
+                    || layer == LayerId::OP && !is_draw(trace.span_name(span))
+                {
+                    work.push(range.start);
+                }
+            }
+        }
+        let mut chosen = if own.is_empty() { all } else { own };
+        chosen.sort_by_key(|&(_, r): &(SpanId, TimeRange)| (r.start, std::cmp::Reverse(r.end)));
+        work.sort_unstable();
+        let ranges: Vec<TimeRange> = outermost(&chosen).into_iter().map(|(_, r)| r).collect();
+        let before = |t: i64| work.partition_point(|&w| w < t);
+        let followed = (0..ranges.len())
+            .map(|i| {
+                let next = ranges.get(i + 1).map_or(i64::MAX, |r| r.start);
+                before(next) > before(ranges[i].end)
+            })
+            .collect();
+        Of { ranges, followed }
+    }
+}
+
+/// The loader's own call, not what a program put around it.
+fn is_loaders(name: &str) -> bool {
+    name.starts_with("enumerate(Data") || name.ends_with(".iter")
+}
+
+/// Operators of a seed draw: making an iterator draws one, after the last batch of the one before.
+fn is_draw(name: &str) -> bool {
+    let of = [
+        "empty",
+        "random_",
+        "item",
+        "_local_scalar_dense",
+        "randperm",
+    ];
+    name.strip_prefix("aten::")
+        .is_some_and(|name| of.contains(&name))
+}
+
+/// How many fetches of `inner` lie inside those of `outer`: as the clocks stand, else at the only distance of the clocks
+/// at which all do. 0 where it cannot be told which, `None` where none fits.
+fn nested(outer: &Of, inner: &Of) -> Option<usize> {
+    let stated = as_stated(&outer.ranges, &inner.ranges);
+    if stated.is_some() {
+        return stated;
+    }
+    // A fetch with nothing after it may have delivered nothing, and is not in every record.
+    let kept = |keep: &dyn Fn(usize) -> bool| -> Vec<TimeRange> {
+        let all = inner.ranges.iter().enumerate();
+        all.filter(|&(i, _)| keep(i)).map(|(_, r)| *r).collect()
+    };
+    let last = inner.ranges.len().checked_sub(1)?;
+    let ends = inner.followed.iter().filter(|f| !**f).count();
+    let tries = [
+        kept(&|i| inner.followed[i] || i != last),
+        inner.ranges.clone(),
+        kept(&|i| inner.followed[i]),
+    ];
+    let many = 3 * ends > inner.ranges.len();
+    let tries = tries.iter().take(if many { 2 } else { 3 });
+    tries.filter_map(|t| by_order(&outer.ranges, t)).max()
+}
+
+/// Each fetch with the one it overlaps most, where nearly all have one of their own and the clocks may agree.
+fn as_stated(outer: &[TimeRange], inner: &[TimeRange]) -> Option<usize> {
+    let (first, last) = (inner.first()?, inner.last()?);
+    let mut pairs = Vec::new();
+    let mut within = 0;
+    for &o in outer {
+        if o.end > first.start && o.start < last.end {
+            within += 1;
+        }
+        let from = inner.partition_point(|i| i.end <= o.start);
+        let over = inner[from..].iter().take_while(|i| i.start < o.end);
+        let most = over.max_by_key(|i| o.clip(**i).len());
+        if let Some(&i) = most.filter(|i| o.overlaps(**i)) {
+            pairs.push((o, i));
+        }
+    }
+    let alone = pairs.windows(2).all(|p| p[0].1 != p[1].1);
+    if pairs.is_empty() || !alone || 10 * pairs.len() < 9 * within {
+        return None;
+    }
+    let distance = Distance::new(&bounds(&pairs), DRIFT)?;
+    let holds = |t: i64| {
+        distance
+            .at(t)
+            .is_some_and(|[low, high]| low <= 0 && 0 <= high)
+    };
+    let ends = [pairs[0].1.start, pairs[pairs.len() - 1].1.end];
+    ends.into_iter().all(holds).then_some(pairs.len())
+}
+
+/// All lags at which the fetches of the shorter list fit those of the longer one: the number of pairs where one lag does.
+fn by_order(outer: &[TimeRange], inner: &[TimeRange]) -> Option<usize> {
+    let need = outer.len().min(inner.len()).clamp(FEWEST, ENOUGH);
+    if outer.len() < need || inner.len() < need {
+        return None;
+    }
+    let mut fits = Vec::new();
+    // Outer k with inner k + lag, lag counted from the least one.
+    for lag in 0..=(outer.len() - need) + (inner.len() - need) {
+        let (skip_outer, skip_inner) = (
+            (outer.len() - need).saturating_sub(lag),
+            lag.saturating_sub(outer.len() - need),
+        );
+        let pairs = || {
+            outer[skip_outer..]
+                .iter()
+                .copied()
+                .zip(inner[skip_inner..].iter().copied())
+        };
+        if pairs().len() < need || !may_fit(pairs()) {
+            continue;
+        }
+        let pairs: Vec<_> = pairs().collect();
+        let distance = Distance::new(&bounds(&pairs), DRIFT);
+        if let Some(distance) = distance.filter(|d| d.drift().is_some()) {
+            let zero = distance.at(pairs[0].1.start);
+            fits.push((
+                pairs.len(),
+                zero.is_some_and(|[low, high]| low <= 0 && 0 <= high),
+            ));
+        }
+    }
+    match fits[..] {
+        [] => None,
+        [(pairs, _)] => Some(pairs),
+        _ => {
+            let mut at_zero = fits.iter().filter(|f| f.1);
+            let first = at_zero.next();
+            Some(
+                first
+                    .filter(|_| at_zero.next().is_none())
+                    .map_or(0, |f| f.0),
+            )
+        }
+    }
+}
+
+/// Whether some distance of the clocks, within what drift allows, puts all inside: most lags fail at their first pairs.
+fn may_fit(mut pairs: impl Iterator<Item = (TimeRange, TimeRange)>) -> bool {
+    let (mut low, mut high, mut first) = (i128::MIN, i128::MAX, None);
+    pairs.all(|(o, i)| {
+        let [start, end] = ends(o, i);
+        let since = i128::from(i.end) - *first.get_or_insert(i128::from(i.start));
+        low = low.max(start);
+        high = high.min(end);
+        low - high <= 2 * i128::from(DRIFT) * since / 1_000_000_000 + 1
+    })
+}
+
+/// The least and the greatest distance of the clocks at which a fetch lies inside the other.
+fn ends(outer: TimeRange, inner: TimeRange) -> [i128; 2] {
+    let start = i128::from(outer.start) - i128::from(inner.start);
+    let end = i128::from(outer.end) - i128::from(inner.end) + 2 * i128::from(QUANTUM);
+    [start, end]
+}
+
+/// The recorder that encloses cuts its times to microseconds.
+const QUANTUM: i64 = 1_000;
+
+fn bounds(pairs: &[(TimeRange, TimeRange)]) -> Vec<Bound> {
+    let clamped = |x: i128| i64::try_from(x).unwrap_or(if x < 0 { i64::MIN } else { i64::MAX });
+    let one = |&(o, i): &(TimeRange, TimeRange)| {
+        let [start, end] = ends(o, i).map(clamped);
+        [
+            Bound {
+                t: i.start,
+                value: start,
+                lower: true,
+            },
+            Bound {
+                t: i.end,
+                value: end,
+                lower: false,
+            },
+        ]
+    };
+    pairs.iter().flat_map(one).collect()
+}

@@ -1,0 +1,88 @@
+//! Who is who, as JSON: sources, runs, processes, and what had to be guessed.
+
+use serde_json::{Value, json};
+
+use crate::analysis::{Analysis, Notice, OsProcess, Purpose, Recording, Run};
+use crate::model::Clock;
+
+/// Recordings: a file each, or the folder of a tracer that writes a file for each process.
+pub(super) fn sources(analysis: &Analysis) -> Value {
+    let one = |r: &Recording| {
+        let mut files = r.files.iter().map(|&f| analysis.trace().source(f));
+        let files_of = r.files.len();
+        let s = files.next()?;
+        let zero = match s.clock {
+            Clock::Unix { zero } => Some(zero),
+            Clock::Unknown => None,
+        };
+        Some(json!({
+            "path": r.path.to_string_lossy(),
+            "kind": r.tracer,
+            "tracer": r.tracer,
+            "files": files_of,
+            "producer": s.producer,
+            "host": r.host,
+            "run": r.run,
+            "to_trace_ns": s.to_trace_ns,
+            "shift_ns": s.shift_ns,
+            "unix_zero_ns": zero,
+            "capture": s.capture.map(|c| [c.start, c.end]),
+            "rank": r.rank,
+        }))
+    };
+    analysis
+        .identity()
+        .recordings
+        .iter()
+        .filter_map(one)
+        .collect()
+}
+
+/// Runs, by first time. Their extent is on the clock of their sources.
+pub(super) fn runs(analysis: &Analysis) -> Value {
+    let one = |r: &Run| {
+        json!({
+            "sources": r.recordings,
+            "extent": r.extent.map(|e| [e.start, e.end]),
+            "ranks": r.ranks,
+        })
+    };
+    analysis.identity().runs.iter().map(one).collect()
+}
+
+/// Processes: training ones first.
+pub(super) fn processes(analysis: &Analysis) -> Value {
+    let one = |p: &OsProcess| {
+        json!({
+            "host": p.host,
+            "pid": p.pid,
+            "run": p.run,
+            "rank": p.rank,
+            "role": p.purpose.key(),
+            "parent": p.parent,
+            "sources": p.recordings,
+            "evidence": p.evidence.keys(p.recordings.len()),
+            "recorded": p.recorded,
+        })
+    };
+    analysis.identity().processes.iter().map(one).collect()
+}
+
+/// The number of worker processes of a training process.
+pub(super) fn workers(analysis: &Analysis, training: Option<usize>) -> usize {
+    let own =
+        |p: &&OsProcess| p.purpose == Purpose::Worker && p.of == training && training.is_some();
+    analysis.identity().processes.iter().filter(own).count()
+}
+
+/// A notice of the analysis, in the form of those of the files.
+pub(super) fn notice(notice: &Notice) -> Value {
+    json!({
+        "kind": notice.certainty.label(),
+        "code": notice.code,
+        "text": notice.text,
+        "count": notice.count,
+        "places": [],
+        "file": null,
+    })
+}
