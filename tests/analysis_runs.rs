@@ -267,7 +267,8 @@ fn ranks_under_a_recorded_launcher_keep_their_loops() {
     let folder = common::scratch("analysis-launcher");
     for file in &files {
         // The name says that it was forked, which its parent's number overrides.
-        let name = format!("trace-{}-fork.pfw", file.pid);
+        let kind = if file.pid == 700 { "app" } else { "fork" };
+        let name = format!("trace-{}-{kind}.pfw", file.pid);
         std::fs::write(folder.join(name), file.text()).unwrap();
     }
     let analysis = analyse(&folder);

@@ -102,7 +102,7 @@ fn info_as_json_counts_the_same() {
         .map(|p| p["role"].as_str().unwrap())
         .collect();
     assert_eq!(roles.iter().filter(|r| **r == "worker").count(), 4);
-    assert_eq!(roles.iter().filter(|r| **r == "main").count(), 1);
+    assert_eq!(roles.iter().filter(|r| **r == "training").count(), 1);
 }
 
 #[test]

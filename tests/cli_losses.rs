@@ -213,7 +213,13 @@ fn runs_that_open_together_keep_their_waits() {
             "rank {rank}"
         );
     }
-    assert_has(&out, &["rank 0 is one.json, rank 1 is other.json"]);
+    assert_eq!(value["runs"].as_array().map(Vec::len), Some(1));
+    assert_eq!(
+        (&value["ranks"]["0"]["pid"], &value["ranks"]["1"]["pid"]),
+        (&"100".into(), &"200".into())
+    );
+    // At the same time, so that they are taken for ranks of one job.
+    assert_has(&out, &["\"runs_guessed\"", "\"ranks_numbered\""]);
     // Two files of one process are one run.
     let same = write(&dir, "same.json", torch(100, true).as_bytes());
     let (_, out, _) = result(&["report", "--json", &one, &same]);

@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
+use stallscope::analysis::{Identity, NoArgs, Purpose, Rules};
 use stallscope::import::{
     ArgsReader, ErrorKind, ImportReport, Loaded, NoticeKind, OpenOptions, Place, Progress, open,
 };
@@ -262,15 +263,17 @@ fn g6_files_of_a_run_share_clock_roles_and_hashes() {
         .map(|(n, s, d)| (n, s - 100, d))
     );
     assert_eq!(trace.unix_origin(), Some(1_795_965_000_000_000_100));
-    let roles: Vec<_> = trace
-        .processes()
+    let who = Identity::new(trace, &Rules::builtin(), &NoArgs, &|| true);
+    let roles: Vec<_> = who
+        .processes
         .iter()
-        .map(|p| (p.pid.as_str(), p.role))
+        .map(|p| (p.pid.as_str(), p.purpose, p.of))
         .collect();
-    assert_eq!(
-        roles,
-        [("10", Some(Role::Main)), ("11", Some(Role::Worker))]
-    );
+    let expected = [
+        ("10", Purpose::Training, None),
+        ("11", Purpose::Worker, Some(0)),
+    ];
+    assert_eq!(roles, expected);
     assert_eq!(trace.processes()[0].name.as_deref(), Some("train.py"));
     assert_eq!(codes(&loaded.report), ["empty_file", "other_files"]);
     assert_eq!(trace.counted_spans(), 4);

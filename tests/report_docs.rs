@@ -43,6 +43,22 @@ sources.*.shift_ns | ns | Of it: what `--shift` asked for
 sources.*.unix_zero_ns | ns | Unix time of its clock's zero, where it is known
 sources.*.capture | ns, ns | Begin and end of the recording, where the file states them
 sources.*.rank | count | Its distributed rank, where the file states it
+sources.*.kind | text | As `tracer`
+sources.*.files | count | Files of it: one, or those of a folder
+sources.*.host | text | Name of the machine that it was recorded on, where known
+sources.*.run | count | Its run, by number; of what joins several the first
+runs.*.sources | list | Its sources, by number
+runs.*.extent | ns, ns | Begin of its first span and end of its last one, in Unix time where known
+runs.*.ranks | list | Its ranks
+processes.*.host | text | Name of its machine, where known
+processes.*.pid | text | Its number
+processes.*.run | count | Its run, by number
+processes.*.rank | count | Its rank, or that of the process that it works for
+processes.*.role | text | `training`, `worker` or `other`
+processes.*.parent | text | Number of its parent, where recorded
+processes.*.sources | list | Its sources, by number
+processes.*.evidence | list | Why its records are of one process: `pid`, `time`, `nested`; empty for one source
+processes.*.recorded | flag | Whether anything of it was recorded; else its workers tell of it
 notices.*.kind | text | What became of something in the input: `damaged`, `repaired`, `skipped`, `guessed`, `not recorded`, `info`
 notices.*.code | text | The reason, as a word
 notices.*.text | text | The same as a sentence
@@ -56,6 +72,8 @@ n_spans | count | Spans of the trace
 anomalies.* | count | Contradictions in the record, by kind
 irregular.* | count | What is unusual in the record, by kind
 gpu.*.name | text | Its name
+gpu.*.rank | count | The first rank that works on it
+gpu.*.ops | count | As `n_ops`
 gpu.*.record | ns, ns | Begin and end of what the record can tell of it
 gpu.*.busy | ns | An operation runs
 gpu.*.idle | ns | None runs, inside the record
@@ -77,9 +95,13 @@ gpu.*.gap_class.* | ns | Idle time by cause: `host` (not yet launched), `kernel`
 gpu.*.n_gaps | count | Idle gaps that touch the window
 gpu.*.gaps | ns, ns, text | Begin, end and cause of each; not with `--brief`
 gpu.*.idle_by_phase.* | ns | Idle time by what the loop was doing; `none`: no phase
-ranks.*.device | text | Key of its GPU in `gpu`
+ranks.*.run | count | Its run, by number
+ranks.*.pid | text | Number of its process
+ranks.*.device | count | Number of its GPU, where it has one and the number was recorded
+ranks.*.gpu_how | text | How its GPU is known: `links` of its calls, or `own file` without any link
 ranks.*.gpu_primary.** |  | The entry of that GPU
 ranks.*.loop.lane | text | Key of the loop's lane in `lanes`
+ranks.*.loop.workers | count | Worker processes of its process
 ranks.*.loop.n_fetch | count | Outermost waits for a batch, in the whole trace
 ranks.*.loop.wait | ns | The loop waits for its batch
 ranks.*.loop.wait_exposed | ns | Of it the GPU had nothing to do

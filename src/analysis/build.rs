@@ -128,6 +128,8 @@ impl Analysis {
     ) -> Result<Self, Cancelled> {
         let numbers = loops::rank_numbers(&core);
         let primaries = primary::primaries(&core, &numbers);
+        let mut notices = core.identity.notices.clone();
+        primary::note_missing(&core, &numbers, &primaries, &mut notices);
         let keys = primary::keys(&core.trace, &core.devices, &numbers, &primaries);
         let (gpus, gpu_sets): (Vec<_>, Vec<_>) = keys
             .into_par_iter()
@@ -208,6 +210,7 @@ impl Analysis {
             call_starts,
             queues,
             ranks,
+            notices,
             primaries,
             rank_sets,
             recorded,

@@ -72,6 +72,7 @@ pub struct Analysis {
     call_starts: Vec<base::syncs::CallStarts>,
     queues: Vec<base::queues::Queue>,
     ranks: Vec<Rank>,
+    notices: Vec<Notice>,
     /// By rank.
     primaries: Vec<base::primary::Primary>,
     rank_sets: Vec<base::rank_sets::RankSets>,
@@ -109,7 +110,7 @@ impl Analysis {
     /// What had to be guessed, and what is not known.
     #[must_use]
     pub fn notices(&self) -> &[Notice] {
-        &self.core.identity.notices
+        &self.notices
     }
     /// The role of a lane.
     #[must_use]
@@ -140,7 +141,8 @@ impl Analysis {
     #[must_use]
     pub fn rank_of_gpu(&self, gpu: usize) -> Option<u32> {
         let own = |p: &base::primary::Primary| p.is_some_and(|(g, _)| g == gpu);
-        Some(self.ranks[self.primaries.iter().position(own)?].rank)
+        let rank = self.ranks[self.primaries.iter().position(own)?].rank;
+        self.core.identity.training(rank).map(|_| rank)
     }
     /// How it is known which GPU a rank works on; `None` where none is recorded.
     #[must_use]

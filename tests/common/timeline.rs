@@ -162,6 +162,7 @@ pub fn training_loop(steps: i64) -> Scene {
         .collect();
     m.file("dftracer");
     let worker = m.process(853, Role::Worker, 0);
+    m.b.process_mut(worker).parent = Some("839".to_owned());
     let loader = m.thread(worker, 853, "thread 853", Role::Worker);
     for lane in quiet {
         m.span(lane, "cpu_op", "aten::empty", 0, 2_000);

@@ -6,8 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashMap;
 
 use crate::analysis::base::core::Core;
-use crate::analysis::identity::OsProcess;
+use crate::analysis::layers::ids::LayerId;
+use crate::analysis::notices::{Certainty, Notice};
 use crate::model::{DeviceId, Trace};
+use crate::time::TimeRange;
 
 /// How it is known which GPU a rank works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +54,11 @@ pub(in crate::analysis) fn primaries(core: &Core, ranks: &[u32]) -> Vec<Primary>
     };
     let (linked, own) = (most(&linked), most(&own));
     let found = |&rank: &u32| {
-        let process = core.identity.training(rank)?;
+        let Some(process) = core.identity.training(rank) else {
+            // Without any process the record is all there is: its first GPU stands for it.
+            let nobody = core.identity.processes.is_empty() && !core.devices.is_empty();
+            return nobody.then_some((0, GpuHow::OwnFile));
+        };
         let of = |best: &FxHashMap<usize, (usize, std::cmp::Reverse<usize>)>| {
             best.get(&process).map(|(_, gpu)| gpu.0)
         };
@@ -70,10 +76,13 @@ fn own_files(core: &Core) -> BTreeMap<(usize, usize), usize> {
     for group in &core.launches.groups {
         linked[trace.lane(group.lane).source.index()] = true;
     }
+    // The files, and the parts of files that were put together, in which one process alone has threads.
     let mut alone: FxHashMap<(usize, Option<&str>), Option<usize>> = FxHashMap::default();
-    for (i, process) in core.identity.processes.iter().enumerate() {
-        for place in places(trace, process) {
-            let slot = alone.entry(place).or_insert(Some(i));
+    for id in trace.lane_ids() {
+        let lane = trace.lane(id);
+        if let Some(i) = core.identity.process(id) {
+            let space = lane.process.and_then(|p| trace.process(p).space.as_deref());
+            let slot = alone.entry((lane.source.index(), space)).or_insert(Some(i));
             *slot = slot.filter(|&p| p == i);
         }
     }
@@ -99,13 +108,44 @@ fn own_files(core: &Core) -> BTreeMap<(usize, usize), usize> {
     counts
 }
 
-/// The files, and the parts of files that were put together, in which a process has threads.
-fn places<'t>(
-    trace: &'t Trace,
-    process: &'t OsProcess,
-) -> impl Iterator<Item = (usize, Option<&'t str>)> {
-    let records = process.records.iter().map(|&r| trace.process(r));
-    records.map(|p| (p.source.index(), p.space.as_deref()))
+/// Says of which ranks calls were recorded that launch work, and none of that work.
+pub(in crate::analysis) fn note_missing(
+    core: &Core,
+    ranks: &[u32],
+    primaries: &[Primary],
+    notices: &mut Vec<Notice>,
+) {
+    let all = TimeRange {
+        start: i64::MIN,
+        end: i64::MAX,
+    };
+    let mut found = Vec::new();
+    for (&rank, _) in ranks.iter().zip(primaries).filter(|(_, p)| p.is_none()) {
+        let Some(process) = core.identity.training(rank) else {
+            continue;
+        };
+        let own = core
+            .rank_lanes(rank)
+            .filter(|&l| core.identity.process(l) == Some(process));
+        let launches: u64 = own
+            .map(|l| core.started(l, all, |l| l == LayerId::LAUNCH).count)
+            .sum();
+        if launches > 0 {
+            let pid = &core.identity.processes[process].pid;
+            found.push(format!("process {pid} launched {launches} times"));
+        }
+    }
+    Notice::of_each(
+        notices,
+        Certainty::NotRecorded,
+        "gpu_not_recorded",
+        &found,
+        |list| {
+            format!(
+                "Work was launched and no GPU record of it is there ({list}): what of the waits was hidden is unknown."
+            )
+        },
+    );
 }
 
 /// Report keys of GPUs: the number in the file for the first rank that works on a GPU of that number, `RANK.NUMBER` for

@@ -142,6 +142,8 @@ pub struct Run {
     pub extent: Option<TimeRange>,
     /// Its ranks, ascending.
     pub ranks: Vec<u32>,
+    /// Added to the ranks that its files state: those of several runs are numbered on.
+    pub first_rank: u32,
 }
 
 /// A process started another one.

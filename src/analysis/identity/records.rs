@@ -53,6 +53,12 @@ pub(super) fn stated(source: &Source, origin: Option<i64>) -> i64 {
     }
 }
 
+/// Whether a source is no record of a run, but joins one that was opened with it.
+pub(super) fn joins(trace: &Trace, source: SourceId) -> bool {
+    let joins = |s: &Source| s.tracer.joins_runs;
+    joins(trace.source(source)) && !trace.sources().iter().all(joins)
+}
+
 /// Lanes of threads; others are of GPUs, or about the recording.
 pub(super) fn is_thread(trace: &Trace, lane: LaneId) -> bool {
     let lane = trace.lane(lane);
@@ -78,7 +84,8 @@ pub(super) fn find(trace: &Trace, rules: &Rules) -> Found {
             let extent = &mut recordings[recording].extent;
             *extent = union(*extent, range);
         }
-        let (Some(range), true) = (range, is_thread(trace, id) && !source.tracer.joins_runs) else {
+        let (Some(range), true) = (range, is_thread(trace, id) && !joins(trace, lane.source))
+        else {
             continue;
         };
         let process = lane.process.map(|p| trace.process(p));
@@ -89,7 +96,7 @@ pub(super) fn find(trace: &Trace, rules: &Rules) -> Found {
             space: process.and_then(|p| p.space.as_deref()),
             pid: process.map(|p| p.pid.as_str()),
             host: hosts.number(host),
-            rank: process.is_none().then_some(lane.rank).flatten(),
+            rank: lane.rank,
         };
         let at = *known.entry(key).or_insert_with(|| {
             records.push(record(trace, rules, id, host, key.host));
@@ -109,10 +116,14 @@ pub(super) fn find(trace: &Trace, rules: &Rules) -> Found {
             end: own.process.range.end.max(range.end),
         };
         own.process.spans += u64::from(lane.spans.end - lane.spans.start);
-        own.role = match (
-            own.lanes.is_empty(),
-            lane.role.or(process.and_then(|p| p.role)),
-        ) {
+        let by_rule = || {
+            let name = process.and_then(|p| p.name.as_deref());
+            let role = rules.role_of(&lane.name, name, None);
+            role.filter(|&r| r == Role::Worker)
+        };
+        let said = lane.role.or(process.and_then(|p| p.role));
+        let said = said.or_else(by_rule);
+        own.role = match (own.lanes.is_empty(), said) {
             (true, role) => role,
             // A process is what all its threads are.
             (false, role) if role == own.role => role,
@@ -149,7 +160,7 @@ struct Key<'a> {
     space: Option<&'a str>,
     pid: Option<&'a str>,
     host: Option<u32>,
-    /// Of lanes without a process.
+    /// As stated of the lane.
     rank: Option<u32>,
 }
 

@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::records::{Known, may_share_host};
+use super::records::{Known, joins, may_share_host};
 use super::{Fork, Identity, OsProcess, Purpose, Recording};
 use crate::analysis::layers::rules::Rules;
 use crate::analysis::notices::{Certainty, Notice};
@@ -238,10 +238,10 @@ fn purposes(all: &[Known], parents: &[Option<usize>]) -> Vec<Purpose> {
 
 fn purpose(own: &Known, has_parent: bool, parent: Option<Purpose>) -> Purpose {
     match own.role {
-        Some(Role::Main) if own.works => return Purpose::Training,
+        Some(Role::Main) => return Purpose::Training,
         Some(Role::Worker) => return Purpose::Worker,
         Some(Role::Other) => return Purpose::Other,
-        Some(Role::Main | Role::Pin | Role::Autograd) | None => {}
+        Some(Role::Pin | Role::Autograd) | None => {}
     }
     if parent == Some(Purpose::Training) {
         Purpose::Worker
@@ -267,6 +267,7 @@ pub(super) fn of_lanes(trace: &Trace, rules: &Rules, who: &Identity) -> Vec<Role
         }
         match who.process(id).map(|p| who.processes[p].purpose) {
             Some(Purpose::Worker) => Role::Worker,
+            None if joins(trace, lane.source) => Role::Other,
             Some(Purpose::Training) | None => Role::Main,
             Some(Purpose::Other) => Role::Other,
         }

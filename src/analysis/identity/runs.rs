@@ -154,7 +154,7 @@ fn put_together(recordings: &mut [Recording], peopled: &[bool], sets: &mut Sets)
             runs.push(Run {
                 recordings: vec![i],
                 extent: recordings[i].extent,
-                ranks: Vec::new(),
+                ..Run::default()
             });
         }
     }
@@ -189,6 +189,7 @@ fn give_ranks(all: &mut [Known], runs: &mut [Run], notices: &mut Vec<Notice>) {
             (p.range.start, p.host.clone(), number(&p.pid), p.pid.clone())
         });
         let first = next;
+        run.first_rank = first;
         let mut used: BTreeMap<u32, usize> = BTreeMap::new();
         // Of several that say the same rank the one with most spans keeps it.
         for &i in &training {
@@ -297,7 +298,10 @@ pub(super) fn lane_ranks(trace: &Trace, who: &Identity) -> Vec<Option<u32>> {
         let stream = lane.stream.and_then(|s| trace.stream(s).process);
         let named = lane.process.or(stream).and_then(|p| who.of_record(p));
         let process = who.process(id).or(named).or(launching[id.index()]);
-        let known = process.and_then(|p| who.processes[p].rank);
+        let run = &who.runs[who.recordings[who.recording(lane.source)].run];
+        let stated = lane.rank.map(|rank| run.first_rank.saturating_add(rank));
+        let stated = stated.filter(|rank| run.ranks.contains(rank));
+        let known = process.and_then(|p| who.processes[p].rank).or(stated);
         let own = &of_recording[who.recording(lane.source)];
         let alone = own
             .iter()

@@ -66,7 +66,8 @@ pub(super) fn merge(
             let mine = own.process.recordings[0];
             if other.process.recordings.contains(&mine) {
                 // Within one recording numbers are unique on each host, and in each file that was put together.
-                return same_space(trace, &own, other).then_some((at, None));
+                let one = same_space(trace, &own, other) && own.rank == other.rank;
+                return one.then_some((at, None));
             }
             let placed = |k: &Known| {
                 k.process

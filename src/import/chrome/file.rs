@@ -88,9 +88,16 @@ pub(super) fn finish(
     let source = merged.source;
     let operations = merged.links.operation_count();
     let links = std::mem::take(&mut merged.links);
-    let linked = links.resolve(ctx.builder, &merged.lanes, cpu_op);
+    merged.lanes.place(ctx.builder);
+    let spaces = merged.lanes.spaces(&links.ranks);
+    let linked = links.resolve(ctx.builder, &merged.lanes, &spaces, cpu_op);
     ctx.progress.check(&facts.path)?;
     name_source(&root, &merged, &facts.path, ctx);
+    if spaces.are_several() {
+        // What the head says is of one of them only.
+        ctx.builder.source_mut(source).rank = None;
+        merged.lanes.tell_apart(&spaces, ctx.builder);
+    }
     merged.lanes.finish(ctx.builder, &root.header.devices());
     notices::ends(&root, &merged, open, facts, ctx.report);
     far::tell(&merged, ctx);

@@ -1,8 +1,8 @@
 //! What is said about a file as a whole. Counts of single events are in the tally.
 
 use super::facts::Facts;
+use super::merge::links::Linked;
 use super::merge::merged::Merged;
-use super::merge::owners::Linked;
 use super::read::root::{Form, Root};
 use super::tally::Odd;
 use crate::import::bytes::damage::byte_of_text;
@@ -128,19 +128,11 @@ pub(super) fn whole(
             format_count(operations)
         )
     });
-    linked.guessed.note(
-        report,
-        id,
-        NoticeKind::Guessed,
-        "launch_by_gpu",
-        "Calls of several processes have the correlation id of these GPU operations; they were linked to the process \
-         that no other GPU belongs to.",
-    );
-    linked.open.note(
+    linked.ambiguous.note(
         report,
         id,
         NoticeKind::NotRecorded.losing(Loss::Unplaced),
-        "launch_unknown",
+        "links_ambiguous",
         "Calls of several processes have the correlation id of these GPU operations, and nothing says which of them \
          launched them; they stay without a link.",
     );

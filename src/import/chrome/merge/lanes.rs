@@ -6,7 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::HashMap;
-use rustc_hash::FxBuildHasher;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+
+use super::spaces::{self, Spaces, rank_of_process};
 
 use crate::import::chrome::read::args::number_in;
 use crate::import::chrome::read::chunk::{Id, LaneClass, LaneKey, MetaKind};
@@ -29,7 +31,10 @@ pub(crate) struct LaneTable {
     index: HashMap<LaneKey, u32, FxBuildHasher>,
     used: BTreeSet<String>,
     processes: BTreeMap<Id, ProcessId>,
-    devices: BTreeMap<(i64, bool), DeviceId>,
+    /// By pid, number, and whether it counts: a GPU of one original of the file.
+    devices: BTreeMap<(Id, Id, bool), DeviceId>,
+    /// Copies of annotations and waits, which make no GPU.
+    unplaced: Vec<(LaneId, LaneKey)>,
     streams: BTreeMap<(DeviceId, i64), StreamId>,
     process_meta: BTreeMap<Id, ProcessMeta>,
     thread_meta: BTreeMap<(Id, Id), ThreadMeta>,
@@ -71,8 +76,13 @@ impl LaneTable {
         if let Some(lane) = self.lanes[key as usize] {
             return lane;
         }
-        let lane = self.make(self.keys[key as usize], source, builder);
+        let key_of = self.keys[key as usize];
+        let lane = self.make(key_of, source, builder);
+        let waits = lane.kind.is_gpu() && lane.stream.is_none();
         let lane = builder.add_lane(lane);
+        if waits {
+            self.unplaced.push((lane, key_of));
+        }
         self.lanes[key as usize] = Some(lane);
         lane
     }
@@ -91,6 +101,7 @@ impl LaneTable {
         let (a, b) = (self.text(key.a), self.text(key.b));
         let mut lane = match kind {
             LaneKind::Gpu | LaneKind::GpuAnnotation | LaneKind::GpuSync => {
+                let a = if a.is_empty() { "?" } else { &a };
                 let mut text = format!("G{a}.{b}");
                 let name = match kind {
                     LaneKind::GpuAnnotation => format!("stream {b} annotations"),
@@ -102,7 +113,10 @@ impl LaneTable {
                 }
                 let mut lane = Lane::new(source, kind, text);
                 lane.name = name;
-                lane.stream = Some(self.stream(key, source, builder));
+                // Copies of annotations and waits make no GPU: they are put to one when all are known.
+                if kind == LaneKind::Gpu {
+                    lane.stream = Some(self.stream(key, source, builder));
+                }
                 lane
             }
             LaneKind::Async => {
@@ -136,7 +150,12 @@ impl LaneTable {
         };
         if !self.used.insert(lane.key.clone()) {
             lane.key.push_str(suffix);
-            self.used.insert(lane.key.clone());
+            let plain = lane.key.clone();
+            let mut more = 2;
+            while !self.used.insert(lane.key.clone()) {
+                lane.key = format!("{plain}~{more}");
+                more += 1;
+            }
         }
         lane
     }
@@ -190,15 +209,19 @@ impl LaneTable {
         };
         let counts = key.class != LaneClass::Mtia;
         let index = number(key.a);
-        let device = *self.devices.entry((index, counts)).or_insert_with(|| {
+        let new = || {
             builder.add_device(Device {
                 space: None,
                 source,
                 index,
-                name: None,
+                name: (index < 0).then(|| "number not recorded".to_owned()),
                 counts,
             })
-        });
+        };
+        let device = *self
+            .devices
+            .entry((key.scope, key.a, counts))
+            .or_insert_with(new);
         let number = number(key.b);
         *self.streams.entry((device, number)).or_insert_with(|| {
             builder.add_stream(Stream {
@@ -226,13 +249,18 @@ impl LaneTable {
             )),
             Id::Missing => None,
         };
-        let gpu = LaneKey {
-            class: LaneClass::Gpu,
-            a: Id::Int(number(key.a)?),
-            b: Id::Int(number(key.b)?),
-            scope: Id::Missing,
+        let b = Id::Int(number(key.b)?);
+        let devices = [number(key.a).map_or(Id::Missing, Id::Int), Id::Missing];
+        let lane = |a: Id| {
+            let gpu = LaneKey {
+                class: LaneClass::Gpu,
+                a,
+                b,
+                scope: key.a,
+            };
+            self.existing(*self.index.get(&gpu)?)
         };
-        self.existing(*self.index.get(&gpu)?)
+        devices.into_iter().find_map(lane)
     }
 
     /// Keeps what a metadata event says.
@@ -260,6 +288,92 @@ impl LaneTable {
         }
     }
 
+    /// Puts copies of annotations and waits to the GPU that they name, else to one that has their pid, else to one whose
+    /// number is their pid.
+    pub fn place(&mut self, builder: &mut TraceBuilder) {
+        for (lane, key) in std::mem::take(&mut self.unplaced) {
+            let of_pid = (key.scope, Id::Missing, false)..=(key.scope, Id::Text(u32::MAX), true);
+            let mut of_pid = self
+                .devices
+                .range(of_pid)
+                .map(|(&(_, number, _), _)| number);
+            let of_pid = of_pid
+                .clone()
+                .find(|&number| number == key.a)
+                .or_else(|| of_pid.next());
+            let mut numbers = self
+                .devices
+                .keys()
+                .filter(|(_, number, _)| *number == key.scope);
+            let found = match (of_pid, numbers.next()) {
+                (Some(number), _) => (key.scope, number),
+                (None, Some(&(pid, number, _))) if key.a == Id::Missing => (pid, number),
+                (None, _) => (key.scope, key.a),
+            };
+            let source = builder.so_far().lane(lane).source;
+            let (scope, a) = found;
+            let stream = self.stream(LaneKey { a, scope, ..key }, source, builder);
+            builder.lane_mut(lane).stream = Some(stream);
+        }
+    }
+
+    /// Which original of the file each pid is of; `ranks` are those that args state, by lane.
+    pub fn spaces(&self, ranks: &BTreeMap<LaneId, i64>) -> Spaces {
+        let (mut pids, mut operations) = (BTreeSet::new(), BTreeSet::new());
+        let mut stated: BTreeMap<Id, BTreeSet<i64>> = BTreeMap::new();
+        let mut threads = BTreeSet::new();
+        for (key, lane) in self.keys.iter().zip(&self.lanes) {
+            let Some(lane) = lane else { continue };
+            let Some(pid) = pid_of(key) else { continue };
+            pids.insert(pid);
+            if key.class == LaneClass::Cpu {
+                threads.insert(pid);
+            }
+            if let (LaneClass::Gpu, Id::Int(device)) = (key.class, key.a) {
+                operations.insert((pid, device));
+            }
+            stated.entry(pid).or_default().extend(ranks.get(lane));
+        }
+        let text = |id: Id| self.text(id);
+        Spaces::of(&pids, &threads, &operations, &stated, text)
+    }
+
+    /// By lane: the number of its original.
+    pub fn numbers(&self, spaces: &Spaces) -> FxHashMap<LaneId, u32> {
+        let of = |(key, lane): (&LaneKey, &Option<LaneId>)| {
+            let origin = spaces.origin(pid_of(key)?, |id| self.text(id))?;
+            Some(((*lane)?, origin.space))
+        };
+        self.keys.iter().zip(&self.lanes).filter_map(of).collect()
+    }
+
+    /// Says of processes and GPUs which original they are of, and of which rank.
+    pub fn tell_apart(&self, spaces: &Spaces, builder: &mut TraceBuilder) {
+        let text = |id: Id| self.text(id);
+        let mut ranks: BTreeMap<u32, Option<u32>> = BTreeMap::new();
+        for &pid in self.processes.keys() {
+            if let Some(origin) = spaces.origin(pid, text).filter(|_| spaces.has_threads(pid)) {
+                let name = self.process_meta.get(&pid).and_then(|m| m.name.as_deref());
+                let named = || rank_of_process(name?);
+                let slot = ranks.entry(origin.space).or_default();
+                *slot = slot.or(origin.rank).or_else(named);
+            }
+        }
+        let ranks = spaces::ranks(&ranks);
+        for (&pid, &process) in &self.processes {
+            if let Some(origin) = spaces.origin(pid, text) {
+                let process = builder.process_mut(process);
+                process.rank = ranks.get(&origin.space).copied();
+                process.pid = origin.pid;
+                process.space = Some(origin.name);
+            }
+        }
+        for (&(pid, ..), &device) in &self.devices {
+            let origin = spaces.origin(pid, text);
+            builder.device_mut(device).space = origin.map(|o| o.name);
+        }
+    }
+
     /// Applies names, order and device names, now that everything was read.
     pub fn finish(&self, builder: &mut TraceBuilder, devices: &[(i64, String)]) {
         for (pid, &process) in &self.processes {
@@ -279,8 +393,8 @@ impl LaneTable {
                 });
             }
         }
-        for (&(index, _), &device) in &self.devices {
-            if let Some((_, name)) = devices.iter().find(|(id, _)| *id == index) {
+        for (&(_, number, _), &device) in &self.devices {
+            if let Some((_, name)) = devices.iter().find(|(id, _)| Id::Int(*id) == number) {
                 builder.device_mut(device).name = Some(name.clone());
             }
         }
@@ -306,7 +420,22 @@ impl LaneTable {
     }
 
     /// (device, whether it counts) of the GPUs.
-    pub fn devices(&self) -> impl Iterator<Item = (i64, bool)> + '_ {
-        self.devices.keys().copied()
+    pub fn devices(&self) -> impl Iterator<Item = (Id, bool)> + '_ {
+        self.devices
+            .keys()
+            .map(|&(_, number, counts)| (number, counts))
+    }
+}
+
+/// The pid of rows that are of a process or a GPU; those about the recording have none.
+fn pid_of(key: &LaneKey) -> Option<Id> {
+    match key.class {
+        LaneClass::Cpu => Some(key.a),
+        LaneClass::Gpu | LaneClass::GpuSync => Some(key.scope),
+        LaneClass::Overhead
+        | LaneClass::Recorder
+        | LaneClass::GpuAnnotation
+        | LaneClass::Mtia
+        | LaneClass::Async => None,
     }
 }

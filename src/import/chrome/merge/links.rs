@@ -1,16 +1,21 @@
 //! Which call launched which GPU operation, what blocking calls waited for, which backward op belongs to which
 //! forward op.
 //!
-//! Correlation ids decide, within one process (see [`super::owners`]); flow events are used only for operations that carry none. A file whose first thousand
-//! operations all carry one is taken to have them throughout, and its flows, two per operation, are not kept.
+//! Correlation ids decide, within one original of the file (see [`super::spaces`]); flow events are used only for
+//! operations that carry none. An id that calls of two processes have links nothing: which of them is meant cannot be told,
+//! unless the operation names its process. A file whose first thousand operations all carry an id is taken to have them
+//! throughout, and its flows, two per operation, are not kept.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
 
 use super::lanes::LaneTable;
-use super::owners::{Linked, Owners, calls_of, process_of};
+use super::spaces::Spaces;
 use crate::import::chrome::read::chunk::{Extra, FlowEvent, Id};
+use crate::import::contract::tally::Count;
 use crate::model::{
-    CatId, DeviceId, LaneId, ProcessId, RawSpan, SpanId, StreamId, SyncScope, Trace, TraceBuilder,
+    CatId, DeviceId, LaneId, ProcessId, RawSpan, SpanId, SyncScope, Trace, TraceBuilder,
 };
 
 /// The kinds of rows that say what a blocking call waited for.
@@ -43,8 +48,17 @@ pub(crate) struct SyncRow {
     pub kind: SyncKind,
     /// Its args.
     pub extra: Extra,
-    /// The stream it lies on.
-    pub stream: StreamId,
+    /// The lane it lies on.
+    pub lane: LaneId,
+}
+
+/// What came of linking.
+#[derive(Default)]
+pub(crate) struct Linked {
+    /// Operations without a call in the file.
+    pub without: u64,
+    /// Operations whose id calls of several processes have.
+    pub ambiguous: Count,
 }
 
 /// What one file has to link.
@@ -64,8 +78,8 @@ pub(crate) struct Links {
     pub syncs: Vec<SyncRow>,
     /// Launch flows, by lane keys of the file, as long as they may be needed.
     flows: Vec<FlowEvent>,
-    /// The processes of the calls.
-    processes: BTreeSet<Option<ProcessId>>,
+    /// The ranks that args state, by lane.
+    pub ranks: BTreeMap<LaneId, i64>,
     /// Flows of forward to backward ops, by lane keys of the file.
     pub fwdbwd: Vec<FlowEvent>,
 }
@@ -95,82 +109,102 @@ impl Links {
         mut self,
         builder: &mut TraceBuilder,
         lanes: &LaneTable,
+        spaces: &Spaces,
         cpu_op: CatId,
     ) -> Linked {
-        let several = self.has_several_processes(builder.so_far());
-        self.first_calls(builder, several);
-        self.operations.sort_by_key(|o| o.0);
-        let (owners, mut linked) = if several {
-            let named = |operation: RawSpan| {
-                let at = self.named.binary_search_by_key(&operation, |n| n.0).ok()?;
-                let process = lanes.known_process(self.named[at].1)?;
-                self.processes.contains(&Some(process)).then_some(process)
-            };
-            Owners::link(&self.calls, &self.operations, builder.so_far(), named)
-        } else {
-            (Owners::default(), self.by_correlation())
-        };
-        for &(call, operation) in &linked.pairs {
-            builder.link_launch(call, operation);
+        if spaces.are_several() {
+            self.tell_ids_apart(builder.so_far(), lanes, spaces);
         }
+        self.first_calls(builder.so_far());
+        self.operations.sort_by_key(|o| o.0);
+        let mut linked = self.by_correlation(builder, lanes);
         linked.without += self.by_flow(builder, lanes);
-        self.sync_scopes(builder, lanes, &owners);
+        self.sync_scopes(builder, lanes);
         self.forward_backward(builder, lanes, cpu_op);
         linked
     }
 
-    /// Links the operations of the only process.
-    fn by_correlation(&self) -> Linked {
+    /// Gives equal ids of different originals different numbers.
+    fn tell_ids_apart(&mut self, trace: &Trace, lanes: &LaneTable, spaces: &Spaces) {
+        let of_lane = lanes.numbers(spaces);
+        let space = |lane: LaneId| of_lane.get(&lane).copied();
+        let mut numbers: FxHashMap<(Option<u32>, i64), i64> = FxHashMap::default();
+        let mut tell = |lane: LaneId, id: i64| {
+            let next = i64::try_from(numbers.len()).unwrap_or(i64::MAX);
+            *numbers.entry((space(lane), id)).or_insert(next)
+        };
+        for (id, span) in self.calls.iter_mut().chain(&mut self.operations) {
+            *id = tell(trace.spans().lane(SpanId(span.0)), *id);
+        }
+        for row in &mut self.syncs {
+            for id in [
+                &mut row.extra.correlation,
+                &mut row.extra.record_correlation,
+            ] {
+                *id = id.map(|id| tell(row.lane, id));
+            }
+        }
+    }
+
+    /// Sorts the calls and keeps the one that starts first of each id and process: a runtime call may wrap a driver call.
+    fn first_calls(&mut self, trace: &Trace) {
+        let key = |&(id, call): &(i64, RawSpan)| {
+            let start = trace.spans().start(SpanId(call.0));
+            (id, process_of(trace, call), start, call)
+        };
+        self.calls.sort_unstable_by_key(key);
+        let of = |&mut (id, call): &mut (i64, RawSpan)| (id, process_of(trace, call));
+        self.calls.dedup_by_key(of);
+    }
+
+    /// Links operations to the call of their id.
+    fn by_correlation(&self, builder: &mut TraceBuilder, lanes: &LaneTable) -> Linked {
         let mut linked = Linked::default();
-        let mut calls = self.calls.iter().peekable();
-        for &(correlation, operation) in &self.operations {
-            while calls.next_if(|c| c.0 < correlation).is_some() {}
-            match calls.peek() {
-                Some(&&(found, call)) if found == correlation => {
-                    linked.pairs.push((call, operation));
-                }
-                _ => linked.without += 1,
+        let mut calls = &self.calls[..];
+        for &(id, operation) in &self.operations {
+            while calls.first().is_some_and(|c| c.0 < id) {
+                calls = &calls[1..];
+            }
+            let of_id = calls.first().filter(|c| c.0 == id);
+            let of_other = calls.get(1).filter(|c| c.0 == id);
+            match (of_id, of_other) {
+                (Some(&(_, call)), None) => builder.link_launch(call, operation),
+                (Some(_), Some(_)) => match self.named(calls, operation, builder, lanes) {
+                    Some(call) => builder.link_launch(call, operation),
+                    None => {
+                        let args = builder.so_far().spans().args(SpanId(operation.0));
+                        linked.ambiguous.add_args(args);
+                    }
+                },
+                (None, _) => linked.without += 1,
             }
         }
         linked
     }
 
-    /// Sees whose calls there are.
-    fn has_several_processes(&mut self, trace: &Trace) -> bool {
-        let mut last = None;
-        for &(_, call) in &self.calls {
-            let lane = trace.spans().lane(SpanId(call.0));
-            if last != Some(lane) {
-                last = Some(lane);
-                self.processes.insert(trace.lane(lane).process);
-            }
-        }
-        self.processes.len() > 1
+    /// The call of the process that an operation names, among those of its id, which `calls` begins with.
+    fn named(
+        &self,
+        calls: &[(i64, RawSpan)],
+        operation: RawSpan,
+        builder: &TraceBuilder,
+        lanes: &LaneTable,
+    ) -> Option<RawSpan> {
+        let at = self.named.binary_search_by_key(&operation, |n| n.0).ok()?;
+        let process = Some(lanes.known_process(self.named[at].1)?);
+        let id = calls.first()?.0;
+        let end = calls.partition_point(|c| c.0 == id);
+        let of = |c: &(i64, RawSpan)| process_of(builder.so_far(), c.1);
+        let found = calls[..end].binary_search_by_key(&process, of).ok()?;
+        Some(calls[found].1)
     }
 
-    /// Sorts the calls and keeps the one that starts first of each process and correlation: a runtime call may wrap a
-    /// driver call.
-    fn first_calls(&mut self, builder: &TraceBuilder, several: bool) {
-        let trace = builder.so_far();
-        let start = |call: RawSpan| trace.spans().start(SpanId(call.0));
-        let process = |call: RawSpan| several.then(|| process_of(trace, call));
-        if several {
-            self.calls.sort_by_key(|c| (c.0, process(c.1)));
-        } else {
-            self.calls.sort_by_key(|c| c.0);
-        }
-        let mut kept: Vec<(i64, RawSpan)> = Vec::with_capacity(self.calls.len());
-        for &(correlation, call) in &self.calls {
-            match kept.last_mut() {
-                Some(last) if last.0 == correlation && process(last.1) == process(call) => {
-                    if start(call) < start(last.1) {
-                        last.1 = call;
-                    }
-                }
-                _ => kept.push((correlation, call)),
-            }
-        }
-        self.calls = kept;
+    /// The call of an id, where calls of one process only have it.
+    fn only_call(&self, id: i64) -> Option<RawSpan> {
+        let from = self.calls.partition_point(|c| c.0 < id);
+        let mut found = self.calls[from..].iter().take_while(|c| c.0 == id);
+        let first = found.next()?.1;
+        found.next().is_none().then_some(first)
     }
 
     /// Launch flows, for operations without correlation. Returns how many stay without a call.
@@ -232,18 +266,17 @@ impl Links {
         total - links.len() as u64
     }
 
-    fn sync_scopes(&self, builder: &mut TraceBuilder, lanes: &LaneTable, owners: &Owners) {
+    fn sync_scopes(&self, builder: &mut TraceBuilder, lanes: &LaneTable) {
         for row in &self.syncs {
-            let call = |correlation: Option<i64>, trace: &Trace| {
-                owners.call(calls_of(&self.calls, correlation?), trace, row.stream)
-            };
-            let record = call(row.extra.record_correlation, builder.so_far());
-            let Some(call) = call(row.extra.correlation, builder.so_far()) else {
+            let call = |id: Option<i64>| self.only_call(id?);
+            let record = call(row.extra.record_correlation);
+            let stream = builder.so_far().lane(row.lane).stream;
+            let (Some(call), Some(stream)) = (call(row.extra.correlation), stream) else {
                 continue;
             };
-            let device: DeviceId = builder.so_far().stream(row.stream).device;
+            let device: DeviceId = builder.so_far().stream(stream).device;
             let scope = match row.kind {
-                SyncKind::Stream => SyncScope::Stream(row.stream),
+                SyncKind::Stream => SyncScope::Stream(stream),
                 SyncKind::Context => SyncScope::Device(device),
                 SyncKind::Event => {
                     let stream = row
@@ -277,4 +310,9 @@ impl Links {
             }
         }
     }
+}
+
+/// The process of a call.
+fn process_of(trace: &Trace, call: RawSpan) -> Option<ProcessId> {
+    trace.lane(trace.spans().lane(SpanId(call.0))).process
 }

@@ -437,6 +437,10 @@ impl Merged {
     }
 
     fn link(&mut self, raw: RawSpan, held: &Held, extra: Extra, builder: &mut TraceBuilder) {
+        if let Some(rank) = extra.rank {
+            let lane = builder.so_far().spans().lane(crate::model::SpanId(raw.0));
+            self.links.ranks.entry(lane).or_insert(rank);
+        }
         match held.class {
             Class::Api => match extra.correlation {
                 Some(c) => self.links.calls.push((c, raw)),
@@ -462,14 +466,8 @@ impl Merged {
             Class::GpuSync => {
                 let trace = builder.so_far();
                 let lane = trace.spans().lane(crate::model::SpanId(raw.0));
-                if let (Some(kind), Some(stream)) =
-                    (SyncKind::of(trace.name(held.name)), trace.lane(lane).stream)
-                {
-                    self.links.syncs.push(SyncRow {
-                        kind,
-                        extra,
-                        stream,
-                    });
+                if let Some(kind) = SyncKind::of(trace.name(held.name)) {
+                    self.links.syncs.push(SyncRow { kind, extra, lane });
                 }
             }
             _ => {}

@@ -5,5 +5,5 @@ pub(crate) mod far;
 pub(crate) mod lanes;
 pub(crate) mod links;
 pub(crate) mod merged;
-pub(crate) mod owners;
 pub(crate) mod pairs;
+pub(crate) mod spaces;

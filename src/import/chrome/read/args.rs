@@ -125,6 +125,7 @@ fn take(
         Arg::RecordCorrelation => {
             raw.extra.record_correlation = int.filter(|&c| c > 0);
         }
+        Arg::Rank => raw.extra.rank = int.filter(|&r| r >= 0),
         Arg::Other => {}
     }
     Ok(end)

@@ -55,11 +55,11 @@ pub(crate) enum LaneClass {
 pub(crate) struct LaneKey {
     /// Kind of lane.
     pub class: LaneClass,
-    /// pid, device or category.
+    /// pid, device (missing where none is recorded) or category.
     pub a: Id,
     /// tid, stream or id.
     pub b: Id,
-    /// The process of async ids that are local to one.
+    /// The pid of rows of a GPU; the process of async ids that are local to one.
     pub scope: Id,
 }
 
@@ -246,6 +246,8 @@ pub(crate) struct Extra {
     pub wait_on_stream: Option<i64>,
     /// Correlation of the call that recorded it.
     pub record_correlation: Option<i64>,
+    /// The rank that it states.
+    pub rank: Option<i64>,
     /// The pid of an operation, where it is not the number of its GPU.
     pub process: Id,
 }

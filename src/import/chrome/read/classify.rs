@@ -13,7 +13,7 @@ use crate::import::chrome::tally::Odd;
 use crate::import::text::decimal;
 use crate::model::ArgsRef;
 
-/// The lane number that stands for "no device" and "no stream".
+/// The lane number that stands for "no stream".
 const UNKNOWN_NUMBER: i64 = -1;
 
 impl<'w> Parser<'w, '_> {
@@ -136,9 +136,11 @@ impl<'w> Parser<'w, '_> {
             extra.process = self.id(event.pid);
         }
         let lane = if class.is_gpu() {
-            let either = |arg: Option<i64>, field: Scalar<'_>| {
-                arg.or_else(|| number_in(field)).unwrap_or(UNKNOWN_NUMBER)
-            };
+            let stream = raw.stream.or_else(|| number_in(event.tid));
+            // Where a kernel does not say its GPU, its pid is no GPU for sure; that of MTIA is.
+            let by_pid = || number_in(event.pid).filter(|_| class == Class::Mtia);
+            let device = raw.device.or_else(by_pid);
+            let scope = self.id(event.pid);
             self.chunk.lanes.intern(LaneKey {
                 class: match class {
                     Class::GpuAnnotation => LaneClass::GpuAnnotation,
@@ -146,9 +148,9 @@ impl<'w> Parser<'w, '_> {
                     Class::Mtia => LaneClass::Mtia,
                     _ => LaneClass::Gpu,
                 },
-                a: Id::Int(either(raw.device, event.pid)),
-                b: Id::Int(either(raw.stream, event.tid)),
-                scope: Id::Missing,
+                a: device.map_or(Id::Missing, Id::Int),
+                b: Id::Int(stream.unwrap_or(UNKNOWN_NUMBER)),
+                scope,
             })
         } else {
             self.thread(LaneClass::Cpu, event)

@@ -110,11 +110,12 @@ pub(crate) enum Arg {
     Kind,
     WaitOnStream,
     RecordCorrelation,
+    Rank,
 }
 
 impl Arg {
     /// All of them, in order.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Other,
         Self::Correlation,
         Self::Device,
@@ -123,6 +124,7 @@ impl Arg {
         Self::Kind,
         Self::WaitOnStream,
         Self::RecordCorrelation,
+        Self::Rank,
     ];
 
     /// The arg of these bytes.
@@ -135,6 +137,7 @@ impl Arg {
             b"kind" => Self::Kind,
             b"wait_on_stream" => Self::WaitOnStream,
             b"wait_on_cuda_event_record_corr_id" => Self::RecordCorrelation,
+            b"rank" => Self::Rank,
             _ => Self::Other,
         }
     }

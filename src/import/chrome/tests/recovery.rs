@@ -276,7 +276,7 @@ fn the_last_of_two_equal_keys_wins() {
         r#"{"ph":"B","ph":"X","name":"x","name":"y","ts":1,"ts":2,"dur":1,"args":{"stream":3},"cat":"a","cat":"kernel","pid":0,"args":{"stream":4}}"#,
     );
     let kernel = (
-        "G0.4".to_owned(),
+        "G?.4".to_owned(),
         2_000,
         1_000,
         "y".to_owned(),

@@ -73,9 +73,9 @@ fn numbers_of_gpus_are_read_whole_or_not_at_all() {
     for (device, stream, lane, odd) in [
         ("1e2", "1E+1", "G100.10", 0),
         ("\"0x64\"", "\"stream 7 \"", "G100.7", 0),
-        ("5e-4", "7", "G3.7", 1),
-        ("\"1e2\"", "1.5", "G3.4", 2),
-        ("[1]", "null", "G3.4", 1),
+        ("5e-4", "7", "G?.7", 1),
+        ("\"1e2\"", "1.5", "G?.4", 2),
+        ("[1]", "null", "G?.4", 1),
     ] {
         let (t, report) = open_list(&kernel(device, stream));
         assert_eq!(t.lanes()[0].key, lane, "{device} {stream}");

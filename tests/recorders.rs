@@ -1,0 +1,5 @@
+//! See `suite/recorders`.
+
+mod common;
+#[path = "suite/recorders/mod.rs"]
+mod recorders;
