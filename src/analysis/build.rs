@@ -10,15 +10,16 @@ use super::base::gpus;
 use super::base::lanes::LaneIndex;
 use super::base::launches::Launches;
 use super::base::layer_sets::LayerSets;
-use super::base::loops;
+use super::base::loops::{self, Rank};
 use super::base::options::Options;
 use super::base::phases::Phases;
 use super::base::primary;
 use super::base::queues::Queue;
 use super::base::rank_sets::{self, IdleByPhase, RankSets};
-use super::base::steps;
+use super::base::steps::{self, StepSource};
 use super::base::syncs::{CallStarts, SyncBase};
 use super::base::tails;
+use super::collectives::ranks as collectives;
 use super::figures::insight;
 use super::figures::recorded;
 use super::figures::step_table;
@@ -195,6 +196,9 @@ impl Analysis {
         let loads_by_itself = loads_by_itself
             .map(|(r, s)| insight::loads_by_itself(&core, r, s))
             .collect();
+        let step = |rank: usize, t: i64| explicit_step(&ranks[rank], t);
+        let asked = (args, options.together);
+        let collectives = collectives::of_runs(&core, &ranks, asked, &step, watch)?;
         for index in &mut core.lanes {
             index.keep(|layer| layer == LayerId::FETCH);
         }
@@ -219,8 +223,19 @@ impl Analysis {
             sets,
             waits,
             tails,
+            collectives,
         })
     }
+}
+
+/// The number of the explicit step that a rank is in.
+fn explicit_step(rank: &Rank, t: i64) -> Option<i64> {
+    let steps = Some(&rank.steps).filter(|_| rank.steps_how == StepSource::Explicit)?;
+    let i = steps
+        .partition_point(|s| s.range.start <= t)
+        .checked_sub(1)?;
+    let step = &steps[i];
+    step.number.filter(|_| step.range.contains(t))
 }
 
 fn by_lane<T: Default + Send>(

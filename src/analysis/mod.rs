@@ -9,6 +9,7 @@ use crate::model::{LaneId, Role, SpanId, Trace};
 
 mod base;
 mod build;
+mod collectives;
 mod figures;
 mod identity;
 mod layers;
@@ -27,6 +28,11 @@ pub use base::queues::{Delays, LaunchFigures, QueueFigures};
 pub use base::steps::{Step, StepSource};
 pub use base::syncs::{SyncFigures, SyncNameRow};
 pub use base::tails::{Containment, OwnRule, Tail, Threads};
+pub use collectives::arrival::{Arrival, Arrivals};
+pub use collectives::attendance::Attendance;
+pub use collectives::kinds::{CollectiveKind, NotCompared};
+pub use collectives::matching::{Collective, CommGroup, Matched, Matching, Member, matching};
+pub use collectives::ranks::{Collectives, Ends};
 pub use figures::gpu::{Gap, GpuFigures, Partition};
 pub use figures::insight::{InferredPasses, LoadingDuring, QUEUE_FULL, WaitRow};
 pub use figures::memory::Memory;
@@ -84,6 +90,8 @@ pub struct Analysis {
     sets: base::layer_sets::LayerSets,
     waits: Vec<Wait>,
     tails: Vec<Tail>,
+    /// By run.
+    collectives: Vec<Collectives>,
 }
 
 impl Analysis {
@@ -148,6 +156,11 @@ impl Analysis {
     #[must_use]
     pub fn gpu_how(&self, rank: usize) -> Option<GpuHow> {
         self.primaries[rank].map(|(_, how)| how)
+    }
+    /// Collectives of the ranks of each run, by run.
+    #[must_use]
+    pub fn collectives(&self) -> &[Collectives] {
+        &self.collectives
     }
     /// All batch waits, by start.
     #[must_use]

@@ -26,8 +26,9 @@ pub use layout::{
     legend_height, legend_of, overview, overview_viewport, title, window_edges,
 };
 pub use lod::{
-    Columns, CounterTree, Extremes, GroupRow, Highlights, InstantRow, Intervals, Leaf, Lod, Part,
-    Piece, RankTrees, SpanList, SpanTree, SubRow, TailRow, Tree, WaitRow, format_value, value_at,
+    CollectiveRow, Columns, CounterTree, Extremes, GroupRow, Highlights, InstantRow, Intervals,
+    Leaf, Lod, Part, Piece, RankTrees, SpanList, SpanTree, SubRow, TailRow, Tree, WaitRow,
+    format_value, value_at,
 };
 pub use rows::{
     Busy, COUNTER_HEIGHT, GROUP_GAP, HEADER_HEIGHT, INSTANT_HEIGHT, LANE_GAP, MAX_OPEN_COUNTERS,

@@ -38,6 +38,8 @@ pub struct Options {
     pub straggler_warn: f64,
     /// Straggler score from which it is critical.
     pub straggler_crit: f64,
+    /// Ranks that arrive at a collective within this are together, ns.
+    pub together: i64,
     /// Share of a straggler's cost that one cause must cover to be named.
     pub cause_cov: f64,
     /// How ranks meet.
@@ -63,6 +65,7 @@ impl Default for Options {
             compute_bound: 0.90,
             straggler_warn: 0.10,
             straggler_crit: 0.20,
+            together: 5_000,
             cause_cov: 0.80,
             strategy: Strategy::Auto,
             own: OwnRule::default(),

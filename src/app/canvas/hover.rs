@@ -6,7 +6,7 @@ use super::focus::{Focus, REST};
 use super::scene::Scene;
 use crate::analysis::Step;
 use crate::app::model::document::Document;
-use crate::app::model::facts::{copy_text, parts_text, step_of, wait_of};
+use crate::app::model::facts::{attendance_line, copy_text, parts_text, step_of, wait_of};
 use crate::app::model::related::parent;
 use crate::app::model::state::AppState;
 use crate::app::widgets::table::percent;
@@ -148,6 +148,7 @@ fn span_lines(doc: &Document, focus: &Focus, span: SpanId) -> Vec<String> {
     if let Some(w) = wait_of(doc, span).filter(|_| is_wait(doc, span)) {
         lines.push(parts_text(&doc.analysis.waits()[w]));
     }
+    lines.extend(attendance_line(&doc.analysis, span));
     lines.extend(link_line(doc, focus, span));
     lines.extend(focus.queued_by(span));
     lines

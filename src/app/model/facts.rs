@@ -55,6 +55,31 @@ pub fn parts_text(wait: &Wait) -> String {
     parts.join(" · ")
 }
 
+/// Whom an operation of communication waited for, or how long others waited for it; `None` where neither is known.
+#[must_use]
+pub fn attendance_line(analysis: &Analysis, op: SpanId) -> Option<String> {
+    let a = analysis.attendance(op)?;
+    let who = match a.last {
+        Some(rank) => format!("rank {rank}"),
+        None => format!("{} ranks", a.late_ranks),
+    };
+    Some(if a.cost == 0 {
+        format!("all {} ranks arrived together", a.ranks)
+    } else if !a.late {
+        format!("waited {} for {who}, which came last", format_ns(a.wait))
+    } else if a.late_ranks == 1 {
+        format!(
+            "arrived last: the others waited {} (median)",
+            format_ns(a.cost)
+        )
+    } else {
+        format!(
+            "one of {who} that arrived last: the others waited {} (median)",
+            format_ns(a.cost)
+        )
+    })
+}
+
 /// Direction of a copy in words.
 #[must_use]
 pub fn copy_text(kind: CopyKind) -> &'static str {

@@ -8,7 +8,7 @@ use crate::analysis::{LayerClass, SpanFigures};
 use crate::app::model::action::{Action, Actions};
 use crate::app::model::command::Command;
 use crate::app::model::document::Document;
-use crate::app::model::facts::{by_phase, copy_text, step_of, wait_of};
+use crate::app::model::facts::{attendance_line, by_phase, copy_text, step_of, wait_of};
 use crate::app::model::latest::{Job, Latest};
 use crate::app::model::related;
 use crate::app::widgets::look::Look;
@@ -207,6 +207,9 @@ fn facts(doc: &Document, span: SpanId, about: Option<&About>) -> Vec<(&'static s
         });
         let kind = copy.kind.map_or("memset", copy_text);
         out.push(("Copy", format!("{kind}, {bytes}")));
+    }
+    if let Some(line) = attendance_line(analysis, span) {
+        out.push(("Collective", line));
     }
     if trace.is_unfinished(span) {
         out.push(("End", "no end event".to_owned()));

@@ -138,8 +138,8 @@ fn busy(ctx: &Ctx<'_>, gpu: usize, bar: Rect, low: bool, out: &mut Vec<Item>) {
     let mut runs = Runs::new(ctx.input.viewport);
     tree.walk(&info.busy, ctx.window, ctx.merge_ns, &mut |p| runs.push(p));
     let runs = runs.finish();
-    let gpu = [Swatch::GpuCompute, Swatch::GpuCopy, Swatch::GpuComm];
-    let opacity = gpu.map(|s| ctx.legend_opacity(s)).into_iter().max();
+    let works = [Swatch::GpuCompute, Swatch::GpuCopy];
+    let opacity = works.map(|s| ctx.legend_opacity(s)).into_iter().max();
     let opacity = opacity.unwrap_or(100);
     let look = super::style::style(theme, LayerClass::GpuCompute, opacity);
     for run in &runs {
@@ -149,6 +149,7 @@ fn busy(ctx: &Ctx<'_>, gpu: usize, bar: Rect, low: bool, out: &mut Vec<Item>) {
             fill: look.fill,
         });
     }
+    communication(ctx, gpu, bar, out);
     not_recorded(ctx, info.record, bar, out);
     if low {
         return;
@@ -182,6 +183,27 @@ fn busy(ctx: &Ctx<'_>, gpu: usize, bar: Rect, low: bool, out: &mut Vec<Item>) {
                 x1 - x0,
             ));
         }
+    }
+}
+
+/// Time with nothing but communication, in its own colour: it is no work of the GPU.
+fn communication(ctx: &Ctx<'_>, gpu: usize, bar: Rect, out: &mut Vec<Item>) {
+    let (only, tree) = ctx.input.rows.tree().lod().gpu_comm(gpu);
+    let mut runs = Runs::new(ctx.input.viewport);
+    tree.walk(only, ctx.window, ctx.merge_ns, &mut |p| runs.push(p));
+    let opacity = ctx.legend_opacity(Swatch::GpuComm);
+    let look = super::style::style(ctx.input.theme, LayerClass::GpuComm, opacity);
+    let fill = look.fill.over(ctx.input.theme.lane);
+    for run in runs.finish() {
+        // Of a run of many it is the share that they take, below what else runs there.
+        let height = (bar.height() * run.coverage()).max(waits::LEAST_HEIGHT);
+        let rect = Rect::new(
+            ctx.clip_x(run.x0),
+            bar.y1 - height.min(bar.height()),
+            ctx.clip_x(run.x1),
+            bar.y1,
+        );
+        out.push(Item::Rect { rect, fill });
     }
 }
 

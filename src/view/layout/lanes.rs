@@ -3,7 +3,7 @@
 use super::ctx::Ctx;
 use super::place::{Layers, Place};
 use super::runs::{MIN_PRIORITY_WIDTH, OWN_WIDTH, Run, Runs};
-use super::{counters, instants, labels, style, tails, waits};
+use super::{collectives, counters, instants, labels, style, tails, waits};
 use crate::analysis::LayerClass;
 use crate::model::{LaneKind, SpanId};
 use crate::view::draw::{Item, Mark, MarkKind, SectionKind};
@@ -153,8 +153,12 @@ fn summary(ctx: &mut Ctx<'_>, row: &Row, place: Place, out: &mut Layers) {
 }
 
 fn lane_row(ctx: &mut Ctx<'_>, at: (u32, u16), place: Place, out: &mut Layers) {
+    let labels = out.labels.len();
     row_of(ctx, at, place, out, false);
     let lod = ctx.input.rows.tree().lod().clone();
+    if let Some(row) = lod.collectives(at.0, at.1) {
+        collectives::row(ctx, row, place, labels, out);
+    }
     if let Some(wait) = lod.waits_at(at.0, at.1) {
         waits::row(ctx, wait, place, out);
     }

@@ -1,6 +1,6 @@
 //! What the colours mean: the entries that a trace needs, for the window and for pictures.
 
-use super::tails;
+use super::{collectives, tails};
 use crate::analysis::{Analysis, LayerClass};
 use crate::model::Trace;
 use crate::view::draw::{DrawList, Item, Section, SectionKind};
@@ -22,6 +22,10 @@ pub enum LegendEntry {
     Unrecorded,
     /// GPU work that a CPU span launched, after its end.
     Tail,
+    /// The part of a collective in which a rank waits for others.
+    RankWait,
+    /// A rank that came last to a collective.
+    LateRank,
 }
 
 impl LegendEntry {
@@ -41,6 +45,8 @@ impl LegendEntry {
             Self::OtherWait => "other wait",
             Self::Unrecorded => "not recorded",
             Self::Tail => "GPU tail",
+            Self::RankWait => "waits for a rank",
+            Self::LateRank => "late rank",
         }
     }
 
@@ -49,6 +55,8 @@ impl LegendEntry {
     pub fn long_title(self) -> &'static str {
         match self {
             Self::Tail => "GPU works on after a CPU span",
+            Self::RankWait => "collective waits for a late rank",
+            Self::LateRank => "last rank to arrive",
             _ => self.title(),
         }
     }
@@ -60,6 +68,7 @@ impl LegendEntry {
             Self::Role(swatch) => swatch,
             Self::Exposed | Self::Hidden | Self::OtherWait | Self::Unrecorded => Swatch::Wait,
             Self::Tail => Swatch::Cpu,
+            Self::RankWait | Self::LateRank => Swatch::GpuComm,
         }
     }
 
@@ -97,6 +106,9 @@ impl LegendEntry {
                 (fill, Some(theme.unrecorded))
             }
             Self::Tail => return tails::sample(theme, rect, out),
+            Self::RankWait | Self::LateRank => {
+                return collectives::sample(theme, rect, self == Self::LateRank, out);
+            }
         };
         out.push(Item::Rect { rect, fill });
         if let Some(color) = border {
@@ -147,6 +159,8 @@ pub fn legend_of(trace: &Trace, analysis: &Analysis) -> Vec<LegendEntry> {
         |g: &crate::analysis::Gpu| g.record.start > extent.start || g.record.end < extent.end;
     let unrecorded =
         ranks.iter().any(|r| !r.wait_unrecorded.is_empty()) || analysis.gpus().iter().any(beyond);
+    let runs = analysis.collectives();
+    let late = |r: &crate::analysis::Collectives| r.arrivals.of.iter().any(|a| a.cost > 0);
     let more = [
         (
             LegendEntry::Exposed,
@@ -156,6 +170,11 @@ pub fn legend_of(trace: &Trace, analysis: &Analysis) -> Vec<LegendEntry> {
         (LegendEntry::OtherWait, other_wait),
         (LegendEntry::Unrecorded, unrecorded),
         (LegendEntry::Tail, !analysis.tails().is_empty()),
+        (
+            LegendEntry::RankWait,
+            runs.iter().any(|r| r.waiting.iter().any(|w| !w.is_empty())),
+        ),
+        (LegendEntry::LateRank, runs.iter().any(late)),
     ];
     out.extend(more.into_iter().filter(|m| m.1).map(|m| m.0));
     out

@@ -11,6 +11,7 @@
 mod arrows;
 mod band;
 mod caption;
+mod collectives;
 mod counters;
 mod ctx;
 mod headers;

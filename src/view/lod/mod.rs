@@ -21,6 +21,7 @@
 //! no earlier span covers. Waits and the busy time of GPUs have trees over their unions; counters and instants have
 //! levels of their own (`samples`).
 
+mod collectives;
 mod group;
 mod highlights;
 mod ids;
@@ -34,6 +35,7 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
+pub use collectives::CollectiveRow;
 pub use group::GroupRow;
 pub use highlights::Highlights;
 pub use leaf::{Leaf, Part, SubRow};
@@ -51,6 +53,8 @@ pub struct Lod {
     /// First leaf of each lane; one more at the end.
     first: Vec<u32>,
     gpu_busy: Vec<Tree>,
+    /// Per GPU, when it only communicates.
+    gpu_comm: Vec<(Union, Tree)>,
     ranks: Vec<RankTrees>,
     waits: Vec<WaitRow>,
     /// Place of each row in `waits`, by leaf and sub-row.
@@ -58,6 +62,7 @@ pub struct Lod {
     /// Per rank, those of [`Analysis::waits`] that are its own.
     rank_waits: Vec<Vec<u32>>,
     tails: BTreeMap<(u32, u16), TailRow>,
+    collectives: BTreeMap<(u32, u16), CollectiveRow>,
     counters: Vec<CounterTree>,
     instants: Vec<InstantRow>,
 }
@@ -133,6 +138,12 @@ impl Lod {
             .par_iter()
             .map(|g| Tree::of_union(&g.busy))
             .collect();
+        let gpu_comm = (0..analysis.gpus().len()).map(|g| {
+            let only = analysis.only_communication(g);
+            let tree = Tree::of_union(&only);
+            (only, tree)
+        });
+        let gpu_comm = gpu_comm.collect();
         let counters = trace.counters().par_iter().map(|counter| {
             leaf::check(on)?;
             Ok(CounterTree::new(counter))
@@ -142,6 +153,7 @@ impl Lod {
             leaves,
             first,
             gpu_busy,
+            gpu_comm,
             ranks: analysis
                 .ranks()
                 .iter()
@@ -155,6 +167,7 @@ impl Lod {
             wait_at: BTreeMap::new(),
             rank_waits: rank_waits(analysis),
             tails: BTreeMap::new(),
+            collectives: BTreeMap::new(),
             counters,
             instants: InstantRow::all(trace),
         };
@@ -163,6 +176,7 @@ impl Lod {
         this.wait_at = places.map(|(i, w)| ((w.leaf, w.sub), i)).collect();
         leaf::check(on)?;
         this.tails = tails::rows(trace, analysis, &this);
+        this.collectives = collectives::rows(trace, analysis, &this);
         Ok(this)
     }
 
@@ -200,6 +214,12 @@ impl Lod {
         &self.gpu_busy[gpu]
     }
 
+    /// When a GPU does nothing but communicate: index in [`Analysis::gpus`].
+    #[must_use]
+    pub fn gpu_comm(&self, gpu: usize) -> &(Union, Tree) {
+        &self.gpu_comm[gpu]
+    }
+
     /// Waits of a rank: index in [`Analysis::ranks`].
     #[must_use]
     pub fn rank(&self, rank: usize) -> &RankTrees {
@@ -210,6 +230,12 @@ impl Lod {
     #[must_use]
     pub fn tails(&self, leaf: u32, sub: u16) -> Option<&TailRow> {
         self.tails.get(&(leaf, sub))
+    }
+
+    /// The matched collectives of a sub-row of a leaf, if it has any.
+    #[must_use]
+    pub fn collectives(&self, leaf: u32, sub: u16) -> Option<&CollectiveRow> {
+        self.collectives.get(&(leaf, sub))
     }
 
     /// Least and greatest values of a counter: index in [`Trace::counters`].
@@ -285,8 +311,15 @@ impl Lod {
             .map(|r| r.wait.heap_bytes() + r.exposed.heap_bytes() + r.unrecorded.heap_bytes())
             .sum();
         let tails: usize = self.tails.values().map(TailRow::heap_bytes).sum();
+        let comm: usize = self
+            .gpu_comm
+            .iter()
+            .map(|(u, t)| u.heap_bytes() + t.heap_bytes())
+            .sum();
+        let collectives = self.collectives.values();
+        let collectives: usize = collectives.map(CollectiveRow::heap_bytes).sum();
         let own: usize = self.rank_waits.iter().map(|w| w.capacity() * 4).sum();
-        leaves + busy + waits + ranks + tails + own
+        leaves + busy + comm + waits + ranks + tails + collectives + own
     }
 
     fn wait_rows(

@@ -1,0 +1,219 @@
+//! The collectives of the ranks of one run: matched once per trace, whatever window is judged.
+
+use std::collections::BTreeMap;
+
+use super::arrival::{Arrivals, arrivals};
+use super::found::found;
+use super::kinds::NotCompared;
+use super::matching::{Collective, CommGroup, Matched, Matching, Member, matching};
+use crate::analysis::base::core::Core;
+use crate::analysis::base::loops::Rank;
+use crate::analysis::layers::classify::ArgSource;
+use crate::analysis::sums::intervals::Union;
+use crate::analysis::sums::stats::percentile;
+use crate::analysis::sums::watch::{Cancelled, Watch};
+use crate::model::{Clock, SpanId, Trace};
+use crate::time::TimeRange;
+
+/// The collectives of the ranks of one run.
+#[derive(Debug, Default)]
+pub struct Collectives {
+    /// Indices in [`crate::analysis::Analysis::ranks`], ascending.
+    pub ranks: Vec<usize>,
+    /// How many ranks the job has, as far as somebody says; at least those that were opened.
+    pub world: u32,
+    /// Groups of ranks that communicate.
+    pub groups: Vec<CommGroup>,
+    /// By place in `ranks`, by start: operations that can be compared.
+    pub of: Vec<Vec<Collective>>,
+    /// Operations that cannot, by reason.
+    pub left_out: BTreeMap<NotCompared, usize>,
+    /// They ran on GPUs; else they are spans of back ends that communicate on the CPU.
+    pub gpu: bool,
+    /// Which of them are one collective.
+    pub matching: Matching,
+    /// Who waited.
+    pub arrivals: Arrivals,
+    /// By place in `ranks`: the part of its matched collectives in which a rank waited for others.
+    pub waiting: Vec<Union>,
+    /// By place in `ranks`: how many of its operations are matched.
+    pub matched_of: Vec<usize>,
+    /// Matched operations, ascending, with their places in [`Matching::members`].
+    pub(super) by_op: Vec<(SpanId, u32)>,
+    /// How well the ranks leave together; `None` with fewer than two collectives.
+    pub ends: Option<Ends>,
+}
+
+/// How far the ends of one collective lie apart on different ranks, each rank's usual difference left out (its clock).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ends {
+    /// The 95th percentile of all members' distances, ns.
+    pub spread: i64,
+    /// The median of what ranks waited that were not late, ns; 0 where none was.
+    pub wait: i64,
+    /// All files state the time, so that their clocks do not drift apart unseen.
+    pub placed: bool,
+}
+
+impl Ends {
+    /// Ends further apart than this say that ranks do not leave together, ns.
+    pub const APART: i64 = 50_000;
+
+    /// The lengths of collectives do not tell who was late.
+    #[must_use]
+    pub fn disagree(self) -> bool {
+        self.placed
+            && self.spread > Self::APART
+            && 20 * i128::from(self.spread) > i128::from(self.wait)
+    }
+}
+
+impl Collectives {
+    /// Matches the collectives of the ranks at `ranks`. `step` tells the number of the explicit step of a rank (by its
+    /// index) at an instant.
+    pub(in crate::analysis) fn new(
+        core: &Core,
+        all: &[Rank],
+        ranks: Vec<usize>,
+        (args, together): (&dyn ArgSource, i64),
+        step: &dyn Fn(usize, i64) -> Option<i64>,
+        watch: &Watch<'_>,
+    ) -> Result<Self, Cancelled> {
+        let numbers: Vec<u32> = ranks.iter().map(|&r| all[r].rank).collect();
+        let mut out = Self {
+            world: world(core, &numbers),
+            waiting: vec![Union::empty(); ranks.len()],
+            matched_of: vec![0; ranks.len()],
+            of: vec![Vec::new(); ranks.len()],
+            ranks,
+            ..Self::default()
+        };
+        if out.ranks.len() < 2 {
+            return Ok(out);
+        }
+        let found = found(core, &numbers, args, watch)?;
+        let places = &out.ranks;
+        out.matching = matching(&found.groups, &numbers, &found.of, &|place, t| {
+            step(places[place], t)
+        });
+        (out.of, out.groups) = (found.of, found.groups);
+        (out.left_out, out.gpu) = (found.left_out, found.gpu);
+        let members = &out.matching.members;
+        let ranges: Vec<TimeRange> = members.iter().map(|m| core.range(out.op(m))).collect();
+        out.arrivals = arrivals(&out.matching, together, |i| ranges[i].len());
+        let mut waiting = vec![Vec::new(); out.ranks.len()];
+        let members = out.matching.members.iter().zip(&ranges);
+        for ((member, range), wait) in members.zip(&out.arrivals.waits) {
+            let until = range.start.saturating_add(*wait);
+            waiting[member.rank as usize].push(TimeRange::new(range.start, until));
+        }
+        let places = out.matching.members.iter().zip(0_u32..);
+        out.by_op = places.map(|(m, i)| (out.op(m), i)).collect();
+        out.by_op.sort_unstable();
+        out.matched_of = waiting.iter().map(Vec::len).collect();
+        out.ends = out.ends(&core.trace);
+        out.waiting = waiting.into_iter().map(Union::new).collect();
+        Ok(out)
+    }
+
+    /// The operation of a member.
+    ///
+    /// # Panics
+    /// If it is of other ranks.
+    #[must_use]
+    pub fn op(&self, member: &Member) -> SpanId {
+        self.collective(member).op
+    }
+
+    /// What is known of a member's operation.
+    ///
+    /// # Panics
+    /// If it is of other ranks.
+    #[must_use]
+    pub fn collective(&self, member: &Member) -> &Collective {
+        &self.of[member.rank as usize][member.at as usize]
+    }
+
+    /// Matched collectives whose operations all lie in a window, by place.
+    pub fn within(
+        &self,
+        trace: &Trace,
+        window: TimeRange,
+    ) -> impl Iterator<Item = (usize, &Matched)> {
+        let inside = move |m: &Member| window.covers(trace.spans().range(self.op(m)));
+        let matched = self.matching.matched.iter().enumerate();
+        matched.filter(move |(_, m)| self.matching.of(m).iter().all(inside))
+    }
+
+    /// How far ends lie apart.
+    fn ends(&self, trace: &Trace) -> Option<Ends> {
+        if self.matching.matched.len() < 2 {
+            return None;
+        }
+        let end = |m: &Member| trace.spans().end(self.op(m));
+        let mut apart: Vec<Vec<i64>> = vec![Vec::new(); self.ranks.len()];
+        for matched in &self.matching.matched {
+            let members = self.matching.of(matched);
+            let mut ends: Vec<i64> = members.iter().map(end).collect();
+            let middle = percentile(&mut ends, 50)?;
+            for m in members {
+                apart[m.rank as usize].push(end(m).saturating_sub(middle));
+            }
+        }
+        let mut all = Vec::with_capacity(self.matching.members.len());
+        for own in &mut apart {
+            let usual = percentile(own, 50).unwrap_or(0);
+            all.extend(own.iter().map(|d| d.saturating_sub(usual).saturating_abs()));
+        }
+        let waits = self.arrivals.waits.iter().copied();
+        let mut waits: Vec<i64> = waits.filter(|&w| w > self.arrivals.together).collect();
+        let of = self.ranks.len();
+        let mut sources = vec![false; trace.sources().len()];
+        for own in self.of.iter().take(of).filter_map(|o| o.first()) {
+            let lane = trace.spans().lane(own.op);
+            sources[trace.lane(lane).source.index()] = true;
+        }
+        let several = sources.iter().filter(|s| **s).count() > 1;
+        let mut own = trace.sources().iter().zip(&sources).filter(|(_, s)| **s);
+        Some(Ends {
+            spread: percentile(&mut all, 95)?,
+            wait: percentile(&mut waits, 50).unwrap_or(0),
+            placed: !several || own.all(|(s, _)| matches!(s.clock, Clock::Unix { .. })),
+        })
+    }
+}
+
+/// How many ranks the job of some ranks has: as the files of their runs state it, at least as many as there are.
+fn world(core: &Core, numbers: &[u32]) -> u32 {
+    let opened = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
+    let runs = core.identity.runs.iter();
+    let own = runs.filter(|run| numbers.iter().any(|n| run.ranks.binary_search(n).is_ok()));
+    let recordings = own.flat_map(|run| &run.recordings);
+    let stated = recordings.filter_map(|&r| core.identity.recordings[r].world);
+    stated.max().unwrap_or(0).max(opened)
+}
+
+/// The collectives of every run: ranks of different runs did not wait for each other.
+pub(in crate::analysis) fn of_runs(
+    core: &Core,
+    ranks: &[Rank],
+    (args, together): (&dyn ArgSource, i64),
+    step: &dyn Fn(usize, i64) -> Option<i64>,
+    watch: &Watch<'_>,
+) -> Result<Vec<Collectives>, Cancelled> {
+    let mut runs: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    let of_rank: BTreeMap<u32, usize> = core
+        .identity
+        .runs
+        .iter()
+        .enumerate()
+        .flat_map(|(i, run)| run.ranks.iter().map(move |&r| (r, i)))
+        .collect();
+    for (i, rank) in ranks.iter().enumerate() {
+        let run = of_rank.get(&rank.rank).copied().unwrap_or(0);
+        runs.entry(run).or_default().push(i);
+    }
+    let each = runs.into_values();
+    each.map(|own| Collectives::new(core, ranks, own, (args, together), step, watch))
+        .collect()
+}
