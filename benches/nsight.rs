@@ -16,7 +16,7 @@ use stallscope::import::{OpenOptions, Progress, open};
 #[path = "support/rounds.rs"]
 mod rounds;
 use rounds::{best_of, ratio};
-#[path = "../tests/support/nsight_made.rs"]
+#[path = "../tests/suite/support/nsight_made.rs"]
 mod made;
 #[path = "../examples/support/mod.rs"]
 #[expect(dead_code, reason = "the simulation can write other formats too")]

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant as Clock;
 
-#[path = "../tests/common/timeline.rs"]
+#[path = "../tests/suite/common/timeline.rs"]
 #[expect(dead_code, reason = "the benchmark makes a scene of its own")]
 mod timeline;
 

@@ -6,7 +6,7 @@
 //!                                          └─▶ export::report ◀── cli
 //! ```
 //!
-//! Each module may use those to its left only; `tests/architecture.rs` checks it.
+//! Each module may use those to its left only; `tests/suite/architecture.rs` checks it.
 
 pub mod analysis;
 #[cfg(feature = "gui")]

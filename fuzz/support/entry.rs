@@ -1,6 +1,6 @@
 //! What is fuzzed: bytes go in, whatever opens must keep the timeline's invariants, and nothing may panic.
 //!
-//! The fuzz targets and `tests/fuzz_smoke.rs` run the same functions. Knows no mutation.
+//! The fuzz targets and `tests/suite/fuzz_smoke.rs` run the same functions. Knows no mutation.
 
 use std::cmp::Reverse;
 use std::hash::{DefaultHasher, Hash, Hasher};

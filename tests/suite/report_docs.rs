@@ -1,0 +1,475 @@
+//! `docs/report.md` is made here: rows from the tables of columns, the rest of the JSON report from the list below,
+//! which the reports of the samples must not go beyond.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::sync::Arc;
+
+use serde_json::Value;
+use stallscope::analysis::{Analysis, NoArgs, Options, Rules};
+use stallscope::columns::{self, Column, Output, Unit};
+use stallscope::export::report::{ReportOptions, report};
+use stallscope::import::{OpenOptions, Progress, open};
+
+use crate::common;
+
+const HEAD: &str = "# The report
+
+What `stallscope report` says, field by field. This page is made by `tests/suite/report_docs.rs` from the tables that the report itself is
+made from; `STALLSCOPE_WRITE_DOCS=1 cargo test --test suite report_docs` writes it anew.
+
+- **Times** are nanoseconds as whole numbers in JSON and CSV, of the trace's clock where they say when. The text report has one unit
+  per table, named in its heading; the window names the unit in each cell.
+- **Shares** are parts of one, rounded to six decimals in JSON; percent elsewhere.
+- **Unknown is not zero**: what was not recorded is `null` in JSON, an empty cell in CSV, `-` or `unknown` in the text report, `–` in
+  the window.
+- Keys stay as they are within a `schema`; new ones may be added.
+
+## JSON
+
+In a path, `*` stands for every entry of a list or of an object whose keys are numbers or names.
+";
+
+/// What is in the JSON report beside rows: path | unit | meaning. A path alone is explained by the line before.
+const PATHS: &str = "
+schema |  | Version of the paths
+sources.*.path | text | File or folder that was opened
+sources.*.tracer | text | What wrote it: `torch`, `nsight`, `dftracer`
+sources.*.producer | text | The same in its own words
+sources.*.to_trace_ns | ns | Added to its times to get those of the trace
+sources.*.shift_ns | ns | Of it: what `--shift` asked for
+sources.*.unix_zero_ns | ns | Unix time of its clock's zero, where it is known
+sources.*.capture | ns, ns | Begin and end of the recording, where the file states them
+sources.*.rank | count | Its distributed rank, where the file states it
+sources.*.kind | text | As `tracer`
+sources.*.files | count | Files of it: one, or those of a folder
+sources.*.host | text | Name of the machine that it was recorded on, where known
+sources.*.run | count | Its run, by number; of what joins several the first
+runs.*.sources | list | Its sources, by number
+runs.*.extent | ns, ns | Begin of its first span and end of its last one, in Unix time where known
+runs.*.ranks | list | Its ranks
+processes.*.host | text | Name of its machine, where known
+processes.*.pid | text | Its number
+processes.*.run | count | Its run, by number
+processes.*.rank | count | Its rank, or that of the process that it works for
+processes.*.role | text | `training`, `worker` or `other`
+processes.*.parent | text | Number of its parent, where recorded
+processes.*.sources | list | Its sources, by number
+processes.*.evidence | list | Why its records are of one process: `pid`, `time`, `nested`; empty for one source
+processes.*.recorded | flag | Whether anything of it was recorded; else its workers tell of it
+notices.*.kind | text | What became of something in the input: `damaged`, `repaired`, `skipped`, `guessed`, `not recorded`, `info`
+notices.*.code | text | The reason, as a word
+notices.*.text | text | The same as a sentence
+notices.*.count | count | How often
+notices.*.places | text | The first places
+notices.*.file | text | The file that it is about
+window | ns, ns | Begin and end of what is reported on
+t0 | ns | Begin of the trace
+t1 | ns | End of the trace
+n_spans | count | Spans of the trace
+anomalies.* | count | Contradictions in the record, by kind
+irregular.* | count | What is unusual in the record, by kind
+gpu.*.name | text | Its name
+gpu.*.rank | count | The first rank that works on it
+gpu.*.ops | count | As `n_ops`
+gpu.*.record | ns, ns | Begin and end of what the record can tell of it
+gpu.*.busy | ns | An operation runs
+gpu.*.idle | ns | None runs, inside the record
+gpu.*.edge | ns | Outside the record
+gpu.*.n_ops | count | Operations that start in the window
+gpu.*.busy_share | share | Busy time of the window
+gpu.*.util | share | Busy time of the record inside the window
+gpu.*.sum_of_durations | ns | Durations of all operations; concurrent ones count twice
+gpu.*.cls.* | ns | An operation of this class runs: `compute`, `comm`, `h2d`, `d2h`, `d2d`, `p2p`, `memset`
+gpu.*.partition.* | ns | The window in parts that add up: `compute` before `comm` before `memcpy` before `memset`, `idle`, `edge`
+gpu.*.comm | ns | Communication runs
+gpu.*.exposed_comm | ns | Of it without compute
+gpu.*.comm_overlap | share | Of it under compute
+gpu.*.memcpy | ns | A copy runs
+gpu.*.exposed_memcpy | ns | Of it without compute and communication
+gpu.*.memcpy_overlap | share | Of it under compute
+gpu.*.exposed_h2d | ns | Copies to the device without compute and communication
+gpu.*.gap_class.* | ns | Idle time by cause: `host` (not yet launched), `kernel` (short gaps), `other` (launched and held), `unknown`
+gpu.*.n_gaps | count | Idle gaps that touch the window
+gpu.*.gaps | ns, ns, text | Begin, end and cause of each; not with `--brief`
+gpu.*.idle_by_phase.* | ns | Idle time by what the loop was doing; `none`: no phase
+ranks.*.run | count | Its run, by number
+ranks.*.pid | text | Number of its process
+ranks.*.device | count | Number of its GPU, where it has one and the number was recorded
+ranks.*.gpu_how | text | How its GPU is known: `links` of its calls, or `own file` without any link
+ranks.*.gpu_primary.** |  | The entry of that GPU
+ranks.*.loop.lane | text | Key of the loop's lane in `lanes`
+ranks.*.loop.workers | count | Worker processes of its process
+ranks.*.loop.n_fetch | count | Outermost waits for a batch, in the whole trace
+ranks.*.loop.wait | ns | The loop waits for its batch
+ranks.*.loop.wait_exposed | ns | Of it the GPU had nothing to do
+ranks.*.loop.wait_hidden | ns | Of it the GPU was still working
+ranks.*.loop.wait_unrecorded | ns | Of it nobody knows what the GPU did
+ranks.*.loop.steps_how | text | Where the steps come from
+ranks.*.loop.dropped_fetches | count | Waits that start no step
+ranks.*.loop.n_steps | count | Whole steps in the window
+ranks.*.loop.partial_steps | count | Steps partly in the window
+ranks.*.loop.steps.*.inferred.forward | ns, ns | Begin and end of a forward pass that the loop does not name, guessed
+ranks.*.loop.steps.*.inferred.backward | ns, ns | The same of its backward pass
+ranks.*.loop.agg.*.sum | ns | Sum of a figure over the whole steps
+ranks.*.loop.agg.*.median | ns | Its median
+ranks.*.loop.agg.*.p95 | ns | Its 95th percentile
+ranks.*.loop.agg.*.max | ns | Its maximum
+ranks.*.loop.in_sync | ns | The loop was blocked in calls that wait for the GPU
+ranks.*.loop.phases.* | ns | Time of the loop by phase, exclusive, CPU clock; adds up to the window
+ranks.*.loop.compute_share | share | Forward, backward, optimizer or compute of the window, CPU clock
+ranks.*.workers.n_procs | count | Processes that load
+ranks.*.workers.load_sum | ns | Loading, summed over them
+ranks.*.workers.busiest | ns | Loading of the busiest
+ranks.*.workers.hidden_sum | ns | Of the sum the GPU worked
+ranks.*.workers.exposed_sum | ns | Of the sum the GPU had nothing to do
+ranks.*.workers.any_load | ns | At least one loads
+ranks.*.workers.any_load_hidden | ns | Of it the GPU worked
+ranks.*.steady_gpu.compute | ns | Compute in the judged steps
+ranks.*.steady_gpu.exposed_comm | ns | Communication without compute in them
+ranks.*.steady_gpu.exposed_h2d | ns | Copies to the device without compute and communication in them
+ranks.*.steady_gpu.bubble | ns | Idle after synchronising calls in them
+ranks.*.steady_gpu.host_idle | ns | Idle because nothing was launched, beside waits and bubbles
+ranks.*.steady_gpu.other_idle | ns | Idle although something was launched, beside waits and bubbles
+ranks.*.steady_gpu.unknown_idle | ns | Idle of unknown cause, beside waits and bubbles
+ranks.*.verdict.verdict | text | Kind of the first issue
+ranks.*.verdict.issues.*.kind | text | What bounds the rank
+ranks.*.verdict.issues.*.share | share | Its part of the time of the judged steps
+ranks.*.verdict.issues.*.severity | text | `critical`, `warning` or `info`
+ranks.*.verdict.issues.*.clock | text | `gpu` or `cpu`: what a wait was measured by
+ranks.*.verdict.issues.*.bursty | flag | A quarter of the steps holds most of the waiting
+ranks.*.verdict.issues.*.value | ns | Part of that share
+ranks.*.verdict.issues.*.total | ns | Whole of that share
+ranks.*.verdict.issues.*.text.verdict | text | The issue in a sentence
+ranks.*.verdict.issues.*.text.why | text | What shows it
+ranks.*.verdict.issues.*.text.next | text | What to look at next
+ranks.*.verdict.issues.*.evidence.*.span |  | A span that shows it
+ranks.*.verdict.issues.*.evidence.*.start | ns | Begin of the place
+ranks.*.verdict.issues.*.evidence.*.end | ns | End of the place
+ranks.*.verdict.issues.*.evidence.*.value | ns | What it costs there
+ranks.*.verdict.missing | text | Signals that were not recorded
+ranks.*.verdict.missing_texts.* | text | How to record each
+ranks.*.verdict.steps | count | Whole steps in the window
+ranks.*.verdict.steady_steps | count | Of them judged
+ranks.*.verdict.partial_steps | count | Steps partly in the window
+ranks.*.verdict.judged | text | The same in a sentence
+ranks.*.verdict.left_out.*.step | text | A step that was not judged
+ranks.*.verdict.left_out.*.reason | text | Why
+ranks.*.verdict.left_out.*.wait | ns | Its wait
+ranks.*.verdict.left_out.*.wait_exposed | ns | Of it exposed
+ranks.*.verdict.left_out.*.longest.span |  | Its longest wait
+ranks.*.verdict.left_out.*.longest.start | ns | Begin of that
+ranks.*.verdict.left_out.*.longest.end | ns | End of that
+ranks.*.rates.unit | text | `samples/s` or `batches/s`
+ranks.*.rates.G | 1/s | What the GPU could take
+ranks.*.rates.P | 1/s | What preparation could give, if it were a stage of its own
+ranks.*.rates.F | 1/s | What reading could give, if it were a stage of its own
+ranks.*.rates.R | 1/s | What the loader gives
+ranks.*.rates.stalled | flag | The loader gives less than the GPU could take
+ranks.*.rates.stall | ns | Modelled wait per step
+ranks.*.rates.prep_stall | ns | Of it due to preparation
+ranks.*.rates.fetch_stall | ns | Of it due to reading
+ranks.*.rates.C | ns | A step that never waits for data
+ranks.*.rates.L | ns | Loading work per batch
+ranks.*.rates.L_read | ns | Of it reading
+ranks.*.rates.h | ns | Hand-over of a batch in a worker
+ranks.*.rates.h0 | ns | Hand-over in the loop itself, without workers
+ranks.*.rates.basis | text | How C was measured
+ranks.*.rates.step | ns | Mean step
+ranks.*.rates.wait | ns | Mean wait that costs time
+ranks.*.rates.load_from_waits | flag | The loop loads by itself: its waits stand in for the loading
+ranks.*.rates.workers | count | Workers that loaded at the same time
+ranks.*.rates.batches | count | Batches loaded
+ranks.*.rates.needed_workers | count | Workers with which loading keeps up
+ranks.*.rates.recommended_workers | count | The same with a quarter to spare
+ranks.*.rates.profiled | flag | The tracer slows training: profiled speed is not training speed
+ranks.*.rates.job.steps | count | Steps of the job
+ranks.*.rates.job.epochs | count | Runs of the loader
+ranks.*.rates.job.startup | ns | Wait at the start of each
+ranks.*.rates.job.rest | ns | What is neither C nor waits of steps nor start-up
+ranks.*.rates.job.time | ns | Length of the job
+rank_table.common_steps | count | Steps that all ranks have
+rank_table.median | count | The rank whose step is closest to the median
+rank_table.straggler.kind | text | Why a rank holds the others up
+rank_table.straggler.culprit | count | That rank
+rank_table.straggler.victim | count | A rank that waits for it
+rank_table.straggler.score | share | How long, of its step
+rank_table.straggler.severity | text | `critical` or `warning`
+rank_table.straggler.coverage.* | share | What each cause explains of it
+overlap_left_out | count | Pairs of streams that are not in `overlap`, because a GPU has too many
+launch.calls | count | Calls that launched something
+launch.ops | count | Operations that start in the window
+launch.ops_without_launch | count | Of those without a launch call
+launch.pairs | count | Operations of the calls
+launch.delay_median | ns | Return of the call to start of the operation, at least zero; `delay_p95`, `delay_max` likewise
+launch.delay_p95
+launch.delay_max
+launch.start_delay_median | ns | Start of the call to start of the operation; `start_delay_p95`, `start_delay_max` likewise
+launch.start_delay_p95
+launch.start_delay_max
+launch.total_median | ns | Start of the call to end of the operation; `total_p95`, `total_max` likewise
+launch.total_p95
+launch.total_max
+launch.op_before_launch | count | Operations that start before their launch: clocks disagree
+launch.blocking_calls | count | Calls that return after an operation of their own has ended
+bwd_of.*.n_ops | count | GPU operations of the backward work of a forward span, by span
+bwd_of.*.sum | ns | Sum of their durations
+grid | ns | Width of fixed windows, with `--windows`
+windows.*.window | count | Number of a fixed window from the start of the trace
+windows.*.*.sum | ns | A kind of work in it, summed over processes
+windows.*.*.proc_max | ns | The same of the busiest process
+windows.*.*.n_started | count | Spans of it that start there
+windows.*.*.dfa_sum | ns | The sum as DFAnalyzer counts: whole spans in the window of their start, nested ones each
+windows.*.*.dfa_proc_max | ns | The same of the busiest process
+window_totals.*.sum | ns | Sum of the fixed windows; `proc_max`, `dfa_sum`, `dfa_proc_max` likewise
+window_totals.*.proc_max
+window_totals.*.dfa_sum
+window_totals.*.dfa_proc_max
+windows_error | text | Why there are no fixed windows
+";
+
+/// Where the rows of a kind are shown.
+struct Kind {
+    title: &'static str,
+    /// Their path in JSON.
+    json: &'static str,
+    csv: bool,
+    /// Section of the text report, or another command.
+    text: &'static str,
+    tab: &'static str,
+}
+
+/// The page, and the paths of rows in JSON.
+#[derive(Default)]
+struct Page {
+    text: String,
+    paths: Vec<String>,
+}
+
+impl Page {
+    fn rows<R>(&mut self, table: &'static [Column<R>], kind: &Kind) {
+        let places = [
+            ("JSON", kind.json.to_owned()),
+            ("text report", kind.text.to_owned()),
+            ("tab", kind.tab.to_owned()),
+            ("", if kind.csv { "`--csv`" } else { "" }.to_owned()),
+        ];
+        let places = places.iter().filter(|p| !p.1.is_empty());
+        let places: Vec<String> = places
+            .map(|(what, place)| match *what {
+                "JSON" => format!("JSON `{place}`"),
+                "" => place.clone(),
+                what => format!("{what} *{place}*"),
+            })
+            .collect();
+        let out = &mut self.text;
+        write!(out, "\n### {}\n\n{}.\n\n", kind.title, places.join(", ")).unwrap();
+        out.push_str("| Key | Text report | Window | Unit | Meaning |\n|---|---|---|---|---|\n");
+        for c in table {
+            let json = !kind.json.is_empty() && c.is_in(Output::Json);
+            let csv = kind.csv && c.is_in(Output::Csv);
+            let object = c
+                .within
+                .map_or(String::new(), |object| format!("{object}."));
+            // Several times in one cell.
+            let parts = if c.is_text() && c.unit() == Unit::Ns {
+                ".*"
+            } else {
+                ""
+            };
+            let key = match (json, csv) {
+                (true, _) => format!("`{object}{}{parts}`", c.key),
+                (false, true) => format!("`{}` (CSV)", c.key),
+                (false, false) => String::new(),
+            };
+            let text = if c.is_in(Output::Text) { c.text } else { "" };
+            let title = if c.is_in(Output::Panel) && !kind.tab.is_empty() {
+                c.title
+            } else {
+                ""
+            };
+            if key.is_empty() && text.is_empty() && title.is_empty() {
+                continue;
+            }
+            let unit = unit(c.unit());
+            writeln!(out, "| {key} | {text} | {title} | {unit} | {} |", c.help).unwrap();
+            if json {
+                let path = format!("{}.{object}{}{parts}", kind.json, c.key);
+                self.paths.push(path);
+            }
+        }
+    }
+}
+
+fn unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Ns => "ns",
+        Unit::Count => "count",
+        Unit::Share => "share",
+        Unit::PerSecond => "1/s",
+        Unit::Text => "text",
+        Unit::Flag => "flag",
+    }
+}
+
+fn page() -> Page {
+    let mut page = Page::default();
+    let kind = |title, json, text, tab| Kind {
+        title,
+        json,
+        csv: false,
+        text,
+        tab,
+    };
+    let mut rows = Page::default();
+    let steps = kind("Steps", "ranks.*.loop.steps.*", "Steps", "Steps");
+    rows.rows(columns::STEP, &Kind { csv: true, ..steps });
+    rows.rows(columns::LAYER, &kind("Layers", "", "Layers", "Selection"));
+    rows.rows(columns::WAIT, &kind("Waits for a batch", "", "", "Waits"));
+    rows.rows(
+        columns::WORKER,
+        &kind(
+            "Loading work",
+            "ranks.*.workers.procs.*",
+            "Loading work",
+            "Workers",
+        ),
+    );
+    rows.rows(columns::SPAN, &kind("CPU spans", "annotations.*", "", ""));
+    rows.rows(
+        columns::NAME,
+        &kind(
+            "CPU spans by name",
+            "",
+            "CPU spans and the GPU work that they launched",
+            "CPU/GPU lag",
+        ),
+    );
+    rows.rows(
+        columns::SYNC,
+        &kind("Calls that wait for the GPU", "syncs.*", "", "Syncs"),
+    );
+    rows.rows(
+        columns::SYNC_NAME,
+        &kind("The same by name", "", "Calls that wait for the GPU", ""),
+    );
+    rows.rows(
+        columns::STREAM_PAIR,
+        &kind(
+            "Pairs of streams",
+            "overlap.*",
+            "Streams that worked at once",
+            "Streams",
+        ),
+    );
+    rows.rows(columns::QUEUE, &kind("Queues", "queue.*", "Launches", ""));
+    rows.rows(columns::LANE, &kind("Lanes", "lanes.*", "", ""));
+    rows.rows(
+        columns::RANK,
+        &kind("Ranks", "rank_table.ranks.*", "Ranks", ""),
+    );
+    rows.rows(
+        columns::WHAT_IF,
+        &kind(
+            "Predictions",
+            "ranks.*.whatif.*",
+            "stallscope whatif",
+            "What-if",
+        ),
+    );
+    page.text.push_str(HEAD);
+    page.text
+        .push_str("\n| Path | Unit | Meaning |\n|---|---|---|\n");
+    let paths = PATHS.lines().filter(|line| !line.is_empty());
+    for line in paths.clone().filter(|line| line.contains('|')) {
+        let (path, meaning) = line.split_once(" | ").unwrap();
+        writeln!(page.text, "| `{path}` | {meaning} |").unwrap();
+    }
+    page.text.push_str(
+        "\n## Rows\n\nWhat has a row each. A key is that of JSON; in CSV the unit follows it (`wait_ns`), and objects are left out.\n",
+    );
+    page.text.push_str(&rows.text);
+    page.paths = rows.paths;
+    page.paths
+        .extend(paths.map(|line| line.split(" | ").next().unwrap().to_owned()));
+    page
+}
+
+#[test]
+fn the_page_about_the_report_is_what_the_tables_say() {
+    let path = common::repository("docs/report.md");
+    let wanted = page().text;
+    if std::env::var_os("STALLSCOPE_WRITE_DOCS").is_some() {
+        fs::write(&path, &wanted).unwrap();
+    }
+    let found = fs::read_to_string(&path)
+        .unwrap_or_default()
+        .replace('\r', "");
+    let lines = wanted.lines().zip(found.lines());
+    let differs = lines.enumerate().find(|(_, (a, b))| a != b);
+    assert!(
+        wanted == found,
+        "docs/report.md is not up to date ({differs:?}): STALLSCOPE_WRITE_DOCS=1 cargo test --test suite report_docs writes it"
+    );
+}
+
+/// Calls `found` with the path of every value that holds no others.
+fn leaves(value: &Value, path: &mut Vec<String>, found: &mut dyn FnMut(&[String])) {
+    let inside: Vec<(String, &Value)> = match value {
+        Value::Object(map) => map.iter().map(|(k, v)| (k.clone(), v)).collect(),
+        Value::Array(list) if list.iter().any(Value::is_object) => {
+            list.iter().map(|v| ("*".to_owned(), v)).collect()
+        }
+        // What is absent may have had parts.
+        Value::Null => return,
+        Value::Array(list) if list.is_empty() => return,
+        _ => return found(path),
+    };
+    for (key, value) in inside {
+        path.push(key);
+        leaves(value, path, found);
+        path.pop();
+    }
+}
+
+fn fits(path: &[String], pattern: &str) -> bool {
+    let mut rest = path.iter();
+    for part in pattern.split('.') {
+        match (part, rest.next()) {
+            ("**", _) => return true,
+            ("*", Some(_)) => {}
+            (part, Some(key)) if part == key => {}
+            _ => return false,
+        }
+    }
+    rest.next().is_none()
+}
+
+#[test]
+fn all_that_reports_of_the_samples_hold_is_on_the_page() {
+    let paths = page().paths;
+    let mut missing = std::collections::BTreeSet::new();
+    for sample in [
+        "torch_4_workers.json.gz",
+        "torch_0_workers.json.gz",
+        "torch_real_rank1.json.gz",
+        "nsight_2_workers.sqlite",
+        "dftracer_2_workers",
+    ] {
+        let file = common::repository("sample_traces").join(sample);
+        let loaded = open(&[file], &OpenOptions::default(), &Progress::new()).unwrap();
+        let trace = Arc::new(loaded.trace);
+        let (rules, options) = (Rules::builtin(), Options::default());
+        let analysis = Analysis::with_args(trace, &rules, &options, &NoArgs, &|_| true).unwrap();
+        let options = ReportOptions {
+            grid: Some(1_000_000_000),
+            ..ReportOptions::default()
+        };
+        leaves(&report(&analysis, &options), &mut Vec::new(), &mut |path| {
+            if !paths.iter().any(|p| fits(path, p)) {
+                missing.insert(path.join("."));
+            }
+        });
+    }
+    assert!(missing.is_empty(), "not on the page: {missing:#?}");
+}

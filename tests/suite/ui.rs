@@ -1,0 +1,12 @@
+//! The window, driven without a display: by accessible names, pointer and keys; checked against known totals.
+
+#![cfg(feature = "gui")]
+
+use crate::common;
+
+mod commands;
+mod errors;
+mod harness;
+mod looks;
+mod panels;
+mod timeline;
