@@ -5,15 +5,17 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::Analysis;
-use super::base::core::{Core, find_gpus, lanes_of_gpus};
-use super::base::gpus;
+use super::base::core::{Core, find_gpus, lanes_of_gpus, source_extents};
+use super::base::gpus::{self, Gpu, GpuSets};
 use super::base::lanes::LaneIndex;
 use super::base::launches::Launches;
 use super::base::layer_sets::LayerSets;
 use super::base::loops::{self, Rank};
+use super::base::lost_work;
+use super::base::name_kinds::NameKinds;
 use super::base::options::Options;
 use super::base::phases::Phases;
-use super::base::primary;
+use super::base::primary::{self, Primary};
 use super::base::queues::Queue;
 use super::base::rank_sets::{self, IdleByPhase, RankSets};
 use super::base::steps::{self, StepSource};
@@ -23,12 +25,14 @@ use super::collectives::ranks as collectives;
 use super::figures::insight;
 use super::figures::recorded;
 use super::figures::step_table;
+use super::figures::unknown_work;
 use super::identity::Identity;
 use super::layers::classify::{self, ArgSource, NoArgs};
 use super::layers::ids::LayerId;
 use super::layers::rules::Rules;
 use super::sums::watch::{Cancelled, OnProgress, Watch};
 use crate::model::{LaneId, Trace};
+use crate::time::TimeRange;
 
 impl Analysis {
     /// Analyses a trace. Rules that ask for args other than copy kinds see none; see [`Self::with_args`].
@@ -104,6 +108,8 @@ impl Analysis {
         let (devices, lane_gpu) = find_gpus(&trace, &lanes);
         watch.reached(500)?;
         let launches = Launches::new(&trace, &layers, &lane_gpu);
+        let names = NameKinds::new(trace.names());
+        let source_extents = source_extents(&trace, &lanes);
         let core = Core {
             trace,
             layers,
@@ -114,6 +120,8 @@ impl Analysis {
             lane_gpu,
             devices,
             launches,
+            names,
+            source_extents,
         };
         watch.reached(550)?;
         Self::figures(core, rules, options, args, &watch)
@@ -132,26 +140,18 @@ impl Analysis {
         let mut notices = core.identity.notices.clone();
         primary::note_missing(&core, &numbers, &primaries, &mut notices);
         let keys = primary::keys(&core.trace, &core.devices, &numbers, &primaries);
-        let (gpus, gpu_sets): (Vec<_>, Vec<_>) = keys
-            .into_par_iter()
-            .enumerate()
-            .map(|(g, key)| gpus::build(&core, g, key, options.kernel_gap, watch))
-            .unzip();
+        let (gpus, gpu_sets) = build_gpus(&core, &numbers, &primaries, keys, options, watch);
         watch.reached(700)?;
-        let mut ranks = Vec::with_capacity(numbers.len());
-        for (&number, primary) in numbers.iter().zip(&primaries) {
-            let gpu = primary.map(|(gpu, _)| gpu);
-            watch.check()?;
-            let mut rank = loops::build_rank(&core, number, gpu, &gpus, &options.loop_lanes);
-            if let Some(lane) = rank.loop_lane {
-                let found = steps::find(&core, rules, args, lane, watch)?;
-                rank.steps = found.steps;
-                rank.steps_how = found.how;
-                rank.dropped_fetches = found.dropped;
-            }
-            ranks.push(rank);
-        }
-        let waits = loops::waits(&core, &ranks);
+        let ranks = build_ranks(
+            &core,
+            (rules, args),
+            (&numbers, &primaries),
+            &gpus,
+            options,
+            watch,
+        )?;
+        notices.extend(unknown_work::notices(&core, &gpus, &ranks));
+        let waits = loops::waits(&ranks);
         watch.reached(750)?;
         let is_cpu = |l: LaneId| !core.trace.lane(l).kind.is_gpu();
         let phases = by_lane(&core, watch, is_cpu, Phases::new);
@@ -236,6 +236,77 @@ fn explicit_step(rank: &Rank, t: i64) -> Option<i64> {
         .checked_sub(1)?;
     let step = &steps[i];
     step.number.filter(|_| step.range.contains(t))
+}
+
+/// The GPUs, with what is not known of their work.
+fn build_gpus(
+    core: &Core,
+    numbers: &[u32],
+    primaries: &[Primary],
+    keys: Vec<String>,
+    options: &Options,
+    watch: &Watch<'_>,
+) -> (Vec<Gpu>, Vec<GpuSets>) {
+    // The threads of the processes that work on each GPU, and the time that files have of it or of them.
+    let mut owners = vec![Vec::new(); core.devices.len()];
+    let of_device = |&d| core.source_extents[core.trace.device(d).source.index()];
+    let mut extents: Vec<TimeRange> = core.devices.iter().map(of_device).collect();
+    for (&number, primary) in numbers.iter().zip(primaries) {
+        if let Some((gpu, _)) = *primary {
+            let threads = core.threads_of(number);
+            for &lane in &threads {
+                let own = core.source_extents[core.trace.lane(lane).source.index()];
+                let all = &mut extents[gpu];
+                *all = TimeRange::new(all.start.min(own.start), all.end.max(own.end));
+            }
+            owners[gpu].push(threads);
+        }
+    }
+    keys.into_par_iter()
+        .enumerate()
+        .map(|(g, key)| {
+            let owners: Vec<&[LaneId]> = owners[g].iter().map(Vec::as_slice).collect();
+            let lost = lost_work::find(core, g, &owners);
+            gpus::build(core, (g, key), extents[g], lost, options.kernel_gap, watch)
+        })
+        .unzip()
+}
+
+/// The ranks with their steps. Rules and args find the numbers of steps.
+fn build_ranks(
+    core: &Core,
+    (rules, args): (&Rules, &dyn ArgSource),
+    (numbers, primaries): (&[u32], &[Primary]),
+    gpus: &[Gpu],
+    options: &Options,
+    watch: &Watch<'_>,
+) -> Result<Vec<Rank>, Cancelled> {
+    let births = loops::births(core);
+    let mut ranks = Vec::with_capacity(numbers.len());
+    for (&number, primary) in numbers.iter().zip(primaries) {
+        let gpu = primary.map(|(gpu, _)| gpu);
+        watch.check()?;
+        let own = core.identity.training(number).and_then(|p| births.get(&p));
+        let own = own.map_or(&[][..], Vec::as_slice);
+        let mut rank = loops::build_rank(core, number, gpu, gpus, own, &options.loop_lanes);
+        if rank.loop_lane.is_some() {
+            let of = steps::Loop {
+                lanes: &rank.loop_lanes,
+                waits: &rank.waits,
+                on_gpu: rank.gpu.is_some(),
+            };
+            let found = steps::find(core, rules, args, of, watch)?;
+            rank.steps = found.steps;
+            rank.steps_how = found.how;
+            rank.dropped_fetches = found.dropped;
+            rank.marks = found.marks;
+            rank.leftover_step = found.leftover;
+            rank.wait_bound = loops::wait_bound(core, &rank, gpus);
+            rank.wait_ranges = loops::wait_ranges(core, &rank, gpus);
+        }
+        ranks.push(rank);
+    }
+    Ok(ranks)
 }
 
 fn by_lane<T: Default + Send>(

@@ -21,13 +21,15 @@ pub use base::gpus::{GapCause, Gpu};
 pub use base::lanes::Started;
 pub use base::launches::Launched;
 pub use base::layer_sets::Owner;
-pub use base::loops::{Rank, Wait};
+pub use base::loops::{FetchElsewhere, Rank, Wait};
+pub use base::lost_work::{LostLaunches, Overruns};
 pub use base::options::{Options, Severity, Strategy};
 pub use base::primary::GpuHow;
 pub use base::queues::{Delays, LaunchFigures, QueueFigures};
 pub use base::steps::{Step, StepSource};
 pub use base::syncs::{SyncFigures, SyncNameRow};
 pub use base::tails::{Containment, OwnRule, Tail, Threads};
+pub use base::waits::{EndHow, LoaderRun, LoopWait, LoopWaits, MakeHow, StartUp, WaitKind};
 pub use collectives::arrival::{Arrival, Arrivals};
 pub use collectives::attendance::Attendance;
 pub use collectives::kinds::{CollectiveKind, NotCompared};
@@ -47,7 +49,8 @@ pub use figures::training_loop::{LaneFigures, LoopFigures};
 pub use figures::windows::{LayerGroup, MAX_WINDOWS, TooManyWindows, WINDOW_GROUPS, WindowCell};
 pub use figures::workers::{WorkerFigures, WorkerRow};
 pub use identity::{
-    Evidence as SameProcess, Fork, Identity, OsProcess, Purpose, Recording, Run, thread,
+    ClockRelation, Evidence as SameProcess, Fork, Identity, OsProcess, Placement, Purpose,
+    Recording, Relation, Run, Witness, placed, thread,
 };
 pub use layers::classify::{ArgSource, Found, GoOn, NoArgs};
 pub use layers::ids::{LayerClass, LayerId, LayerInfo, Layers};

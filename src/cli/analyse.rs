@@ -9,9 +9,9 @@ use super::args::Scope;
 use super::load::Opened;
 use super::losses::Losses;
 use super::messages::warn;
-use crate::analysis::{Analysis, Found, GoOn, Options, Rules};
+use crate::analysis::{Analysis, Found, GoOn, Options, Rules, placed};
 use crate::import::{ImportReport, SharedArgs, read_small};
-use crate::model::{SpanId, Trace};
+use crate::model::{LaneId, SpanId, Trace};
 use crate::time::{TimeRange, parse_range};
 
 /// A trace, its analysis, and what was asked of it.
@@ -54,17 +54,22 @@ pub fn analyse(opened: Opened, scope: &Scope) -> Result<Analysed, CliError> {
         ..
     } = opened;
     let (rules, wrong_rules) = rules(scope.rules.as_deref())?;
+    let unplaced = SharedArgs::new(Arc::clone(&trace));
+    let args = |spans: &[SpanId], go_on: &GoOn<'_>, found: &mut Found<'_>| {
+        unplaced.each(spans, go_on, found);
+    };
+    let trace = placed(trace, &rules, &args, &|| true);
     let reader = SharedArgs::new(Arc::clone(&trace));
     let args = |spans: &[SpanId], go_on: &GoOn<'_>, found: &mut Found<'_>| {
         reader.each(spans, go_on, found);
     };
-    let built = Analysis::with_args(
-        Arc::clone(&trace),
-        &rules,
-        &Options::default(),
-        &args,
-        &|_permille| true,
-    );
+    let options = Options {
+        loop_lanes: loop_lanes(&trace, scope)?,
+        ..Options::default()
+    };
+    let built = Analysis::with_args(Arc::clone(&trace), &rules, &options, &args, &|_permille| {
+        true
+    });
     // Nobody cancels: the progress function above never says stop.
     let analysis = built.map_err(|e| CliError::Usage(e.to_string()))?;
     let window = window(&trace, scope)?;
@@ -136,6 +141,19 @@ fn window(trace: &Trace, scope: &Scope) -> Result<TimeRange, CliError> {
             crate::time::format_ns(extent.len())
         )))
     }
+}
+
+/// The lanes that the user names as loops.
+fn loop_lanes(trace: &Trace, scope: &Scope) -> Result<Vec<LaneId>, CliError> {
+    let find = |key: &String| {
+        let lane = trace.lane_ids().find(|&l| trace.lane(l).key == *key);
+        lane.ok_or_else(|| {
+            CliError::Usage(format!(
+                "There is no lane `{key}`: `stallscope report --json` lists them under `lanes`, as C<process>.<thread>."
+            ))
+        })
+    };
+    scope.loop_lanes.iter().map(find).collect()
 }
 
 fn rank(analysis: &Analysis, scope: &Scope) -> Result<Option<usize>, CliError> {

@@ -83,6 +83,9 @@ pub struct Scope {
     /// Layer rules to read before the built-in ones (TOML; see docs/rules.md).
     #[arg(long, value_name = "FILE")]
     pub rules: Option<PathBuf>,
+    /// Lane of the training loop, where another one was taken for it: C500.500. May be repeated, once for each rank.
+    #[arg(long = "loop", value_name = "LANE")]
+    pub loop_lanes: Vec<String>,
 }
 
 /// `stallscope info`.

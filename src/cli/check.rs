@@ -157,7 +157,7 @@ fn exposed_wait(a: &Analysed, rank: usize, what: String, limit: Percent) -> Line
             "no GPU events: nobody can tell when the GPU was idle",
         );
     }
-    if r.n_fetch == 0 {
+    if r.n_fetch() == 0 {
         return unknown(
             what,
             text,

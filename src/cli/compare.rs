@@ -34,6 +34,7 @@ pub fn run(args: &Compare, out: &mut dyn Write) -> Result<u8, CliError> {
         range: None,
         rank: args.rank,
         rules: args.rules.clone(),
+        ..Scope::default()
     };
     let open = |path: &PathBuf| {
         let opened = load::open(std::slice::from_ref(path), &args.open)?;

@@ -30,6 +30,7 @@ pub fn run(args: &Png, out: &mut dyn Write) -> Result<u8, CliError> {
         range: args.range.clone(),
         rank: None,
         rules: args.rules.clone(),
+        ..Scope::default()
     };
     let opened = load::open(&args.input.paths, &args.input.open)?;
     let a = analyse::analyse(opened, &scope)?;

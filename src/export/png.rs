@@ -428,7 +428,7 @@ pub fn about(analysis: &Analysis, range: TimeRange) -> Vec<String> {
         parts.push(format!("exposed wait {}{of}", with_share(exposed)));
         let wait = i64::try_from(wait).unwrap_or(i64::MAX);
         parts.push(format!("batch wait {}", format_ns(wait)));
-    } else if ranks.iter().any(|r| r.n_fetch > 0) {
+    } else if ranks.iter().any(|r| r.n_fetch() > 0) {
         parts.push("no batch wait".to_owned());
     } else {
         parts.push("no batch waits recorded".to_owned());

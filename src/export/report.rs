@@ -49,6 +49,7 @@ pub struct ReportOptions {
 }
 
 mod identity;
+mod loops;
 mod windows;
 
 pub use windows::fixed_window;
@@ -70,7 +71,7 @@ pub fn report(analysis: &Analysis, options: &ReportOptions) -> Value {
     }
     let mut ranks = Object::new();
     for (r, rank) in analysis.ranks().iter().enumerate() {
-        let value = rank_json(analysis, r, window, &gpus);
+        let value = rank_json(analysis, r, window, &gpus, options.light);
         ranks.insert(rank.rank.to_string(), value);
     }
     let anomalies: Object = ["negative_dur", "op_before_launch", "two_launches"]
@@ -89,6 +90,7 @@ pub fn report(analysis: &Analysis, options: &ReportOptions) -> Value {
     put("sources", identity::sources(analysis));
     put("runs", identity::runs(analysis));
     put("processes", identity::processes(analysis));
+    put("clocks", identity::clocks(analysis));
     let own = analysis.notices().iter().map(identity::notice);
     put(
         "notices",
@@ -144,12 +146,13 @@ fn gpu_json(analysis: &Analysis, gpu: usize, window: TimeRange, light: bool) -> 
     let mut out = json!({
         "rank": analysis.rank_of_gpu(gpu), "ops": f.n_ops,
         "busy": f.busy, "idle": f.idle, "edge": f.edge, "n_ops": f.n_ops,
+        "not_recorded": f.not_recorded,
         "busy_share": share(f.busy_share()), "util": share(f.util()),
         "sum_of_durations": f.sum_of_durations,
         "cls": classes,
         "partition": {
             "compute": p.compute, "comm": p.comm, "memcpy": p.memcpy, "memset": p.memset,
-            "idle": p.idle, "edge": p.edge,
+            "not_recorded": p.not_recorded, "idle": p.idle, "edge": p.edge,
         },
         "comm": f.comm, "exposed_comm": f.exposed_comm, "comm_overlap": share(f.comm_overlap()),
         "memcpy": f.memcpy, "exposed_memcpy": f.exposed_memcpy,
@@ -159,10 +162,19 @@ fn gpu_json(analysis: &Analysis, gpu: usize, window: TimeRange, light: bool) -> 
     });
     let device = analysis.gpus()[gpu].device;
     out["name"] = analysis.trace().device(device).name.clone().into();
-    out["record"] = json!([
-        analysis.gpus()[gpu].record.start,
-        analysis.gpus()[gpu].record.end
-    ]);
+    let g = &analysis.gpus()[gpu];
+    out["record"] = json!([g.record.start, g.record.end]);
+    // The whole record, whatever the window; on the clock of the sources, as the extents of runs.
+    let origin = analysis.trace().unix_origin().unwrap_or(0);
+    let on_clock = |t: i64| t.saturating_add(origin);
+    out["hull"] = json!([on_clock(g.record.start), on_clock(g.record.end)]);
+    out["lost_launches"] = json!({
+        "graph": g.lost.graph, "kernel": g.lost.kernel,
+        "calls_graph": g.lost.calls_graph, "calls_kernel": g.lost.calls_kernel,
+    });
+    out["overrun"] = g.overruns.ops.len().into();
+    out["overrun_worst"] = g.overruns.worst.into();
+    out["stream_overlaps"] = g.overruns.overlaps.into();
     if !light {
         let gaps = analysis.gaps(gpu, window);
         out["gaps"] = gaps
@@ -181,7 +193,13 @@ fn device_key(analysis: &Analysis, gpu: usize) -> Value {
     Some(index).filter(|&index| index >= 0).into()
 }
 
-fn rank_json(analysis: &Analysis, r: usize, window: TimeRange, gpus: &Object) -> Value {
+fn rank_json(
+    analysis: &Analysis,
+    r: usize,
+    window: TimeRange,
+    gpus: &Object,
+    light: bool,
+) -> Value {
     let rank = &analysis.ranks()[r];
     let verdict = analysis.verdict(r, window);
     let key = rank.gpu.map(|g| analysis.gpus()[g].key.as_str());
@@ -192,7 +210,7 @@ fn rank_json(analysis: &Analysis, r: usize, window: TimeRange, gpus: &Object) ->
         "pid": training.map(|p| who.processes[p].pid.as_str()),
         "device": rank.gpu.map(|g| device_key(analysis, g)),
         "gpu_how": analysis.gpu_how(r).map(GpuHow::key),
-        "loop": loop_json(analysis, r, window),
+        "loop": loop_json(analysis, r, window, light),
         "workers": workers(analysis, r, window),
         "gpu_primary": key.and_then(|k| gpus.get(k)),
     });
@@ -214,7 +232,7 @@ fn summary(s: ColumnSummary) -> Value {
     json!({"sum": s.sum, "median": s.median, "p95": s.p95, "max": s.max})
 }
 
-fn loop_json(analysis: &Analysis, r: usize, window: TimeRange) -> Value {
+fn loop_json(analysis: &Analysis, r: usize, window: TimeRange, light: bool) -> Value {
     let Some(f) = analysis.loop_figures(r, window) else {
         return Value::Null;
     };
@@ -240,12 +258,14 @@ fn loop_json(analysis: &Analysis, r: usize, window: TimeRange) -> Value {
         (c.key.to_owned(), value.unwrap_or(Value::Null))
     });
     let columns = shown(STEP, Output::Json, STEP_ORDER);
-    json!({
+    // Sums of the recorded waits: none where `n_waits` and `n_ends` are zero, and `missing` says so.
+    let on_gpu = |ns: Option<i64>| ns.or(rank.gpu.map(|_| 0));
+    let mut out = json!({
         "lane": analysis.trace().lane(f.lane).key,
         "workers": identity::workers(analysis, analysis.identity().training(rank.rank)),
         "n_fetch": f.n_fetch,
-        "wait": f.wait, "wait_exposed": f.wait_exposed, "wait_hidden": f.wait_hidden,
-        "wait_unrecorded": f.wait_unrecorded,
+        "wait": f.wait.unwrap_or(0), "wait_exposed": on_gpu(f.wait_exposed),
+        "wait_hidden": on_gpu(f.wait_hidden), "wait_unrecorded": f.wait_unrecorded.unwrap_or(0),
         "steps_how": rank.steps_how.text(),
         "dropped_fetches": rank.dropped_fetches,
         "n_steps": rows.len(),
@@ -255,7 +275,11 @@ fn loop_json(analysis: &Analysis, r: usize, window: TimeRange) -> Value {
         "in_sync": f.in_sync,
         "phases": by_phase(analysis, &f.phases, "other"),
         "compute_share": share(f.compute_share),
-    })
+    });
+    if let Value::Object(out) = &mut out {
+        loops::add(analysis, rank, !light, out);
+    }
+    out
 }
 
 fn step(analysis: &Analysis, columns: &[&Column<StepRow>], row: &StepRow) -> Value {

@@ -12,8 +12,10 @@
 //! What was shifted by hand is shifted before that is looked for; what would lie out of reach is moved to the edge of it.
 
 use super::builder::{TIME_LIMIT, TraceBuilder};
-use super::finish::permute;
+use super::finish::{counted_extent, permute};
+use super::ids::SourceId;
 use super::tables::{Clock, Counter, Source, SyncScope};
+use super::trace::Trace;
 use crate::time::TimeRange;
 
 /// The latest start in trace time. A source's own times reach as far from its first one, and the end of a span there is
@@ -154,6 +156,54 @@ impl TraceBuilder {
             source.to_trace_ns = i64::try_from(fits).unwrap_or(0);
         }
         self.count_anomaly("far_source", far);
+    }
+}
+
+impl Trace {
+    /// The trace with the files moved on the time axis, by source, ns: within each file nothing changes.
+    ///
+    /// # Panics
+    /// If there are fewer numbers than sources.
+    #[must_use]
+    pub fn moved(&self, by: &[i64]) -> Self {
+        let mut trace = self.clone();
+        let add = |time: i64, source: SourceId| {
+            let moved = i128::from(time) + i128::from(by[source.index()]);
+            let edge = LATEST;
+            i64::try_from(moved.clamp(-edge, edge)).unwrap_or(time)
+        };
+        for lane in &trace.lanes {
+            let range = lane.spans.start as usize..lane.spans.end as usize;
+            for start in &mut trace.spans.start[range] {
+                *start = add(*start, lane.source);
+            }
+        }
+        for instant in &mut trace.instants {
+            instant.time = add(instant.time, instant.source);
+        }
+        trace.instants.sort_by_key(|i| i.time);
+        for counter in &mut trace.counters {
+            for time in &mut counter.times {
+                *time = add(*time, counter.source);
+            }
+        }
+        for (call, scope) in &mut trace.syncs {
+            if let SyncScope::Event { record_at, .. } = scope {
+                let lane = trace.spans.lane[call.index()];
+                *record_at = add(*record_at, trace.lanes[lane.index()].source);
+            }
+        }
+        for (source, by) in trace.sources.iter_mut().zip(by) {
+            source.to_trace_ns = source.to_trace_ns.saturating_add(*by);
+            source.capture = source.capture.map(|c| TimeRange {
+                start: c.start.saturating_add(*by),
+                end: c.end.saturating_add(*by),
+            });
+        }
+        if let (Some(extent), _) = counted_extent(&trace) {
+            trace.extent = extent;
+        }
+        trace
     }
 }
 

@@ -204,7 +204,7 @@ fn inverse(order: &[u32]) -> Vec<u32> {
 
 /// The range of the spans that count, else of all; and how many count. Where there are runs, spans of sources that join
 /// them do not widen it.
-fn counted_extent(trace: &Trace) -> (Option<TimeRange>, u64) {
+pub(super) fn counted_extent(trace: &Trace) -> (Option<TimeRange>, u64) {
     let (spans, all) = (&trace.spans, 0..trace.spans.len());
     let counts: Vec<bool> = trace.categories.iter().map(|c| c.counts).collect();
     let (whole, counted) = extent(spans, all.clone(), |cat| counts[cat]);

@@ -8,7 +8,7 @@ use rustc_hash::FxBuildHasher;
 use super::ids::NameId;
 
 /// A table of distinct texts, in order of first use.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Names {
     text: String,
     /// End of each text in `text`; the start is the end of the one before.

@@ -7,7 +7,7 @@ use crate::time::TimeRange;
 /// Spans as parallel columns, sorted by (lane, start, longest first, file order).
 ///
 /// 36 bytes per span: start 8, duration 8, name 4, lane 4, category 2, sub-row 2, args reference 8.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Spans {
     pub(super) start: Vec<i64>,
     pub(super) dur: Vec<i64>,

@@ -22,7 +22,8 @@ pub struct TracerFacts {
     pub sees_workers: bool,
     /// All of its files in one folder are of one run, a file for each process; else each file stands for itself.
     pub folder_is_run: bool,
-    /// It records a fetch around the loader's own call: what another recorder has of the same fetch lies inside.
+    /// It records a fetch around the loader's own call, and only where a batch was delivered: what another recorder has of
+    /// the same fetch lies inside, and while it records, no fetch means no batch.
     pub encloses_fetches: bool,
     /// Its files are no record of a run: they join the one that they overlap, and say neither where the trace begins nor
     /// where it ends, unless nothing else is opened.

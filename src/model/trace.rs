@@ -22,7 +22,7 @@ pub struct Link {
 }
 
 /// An imported trace. Built by [`super::TraceBuilder`]; never changes afterwards, so it is shared as `Arc<Trace>`.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Trace {
     pub(super) sources: Vec<Source>,
     pub(super) processes: Vec<Process>,

@@ -63,6 +63,23 @@ notices.*.text | text | The same as a sentence
 notices.*.count | count | How often
 notices.*.places | text | The first places
 notices.*.file | text | The file that it is about
+clocks.*.source | count | A source, by its place in `sources`, whose clock is compared with that of another one of its run
+clocks.*.ref | count | The other one: the source with the loop's steps
+clocks.*.offset | ns | Its clock minus the other's, as it is placed
+clocks.*.lo | ns | The least that this can be, in the middle of what both recorded
+clocks.*.hi | ns | The most
+clocks.*.lo_start | ns | The least at the first witness
+clocks.*.hi_start | ns | The most there
+clocks.*.lo_end | ns | The least at the last witness
+clocks.*.hi_end | ns | The most there
+clocks.*.at | ns | Time, least and most at some times; on the other's clock
+clocks.*.drift_ppb | ppb | How much faster it may run, least and most
+clocks.*.how | text | Why it lies where it does: `stated`, `by hand`, `estimate` (collectives end together) or `middle`
+clocks.*.estimate | ns | Where the ends of collectives put it
+clocks.*.one_sided | ns | Reserved
+clocks.*.pairs.* | count | Pairs of spans that tell it: `R1` fetches by two recorders, `R3` collectives of two ranks, `chain` through a third source
+clocks.*.contradiction.lo |  | The bound from below that excludes …
+clocks.*.contradiction.hi |  | … this one from above: distance, time and what told it
 window | ns, ns | Begin and end of what is reported on
 t0 | ns | Begin of the trace
 t1 | ns | End of the trace
@@ -76,12 +93,21 @@ gpu.*.record | ns, ns | Begin and end of what the record can tell of it
 gpu.*.busy | ns | An operation runs
 gpu.*.idle | ns | None runs, inside the record
 gpu.*.edge | ns | Outside the record
+gpu.*.not_recorded | ns | Inside the record, work may run that was launched and not recorded: neither busy nor idle
+gpu.*.hull | ns, ns | `record` of the whole trace, on the clock of the sources
+gpu.*.lost_launches.graph | count | Launches of graphs without an operation
+gpu.*.lost_launches.kernel | count | Launches of kernels without an operation
+gpu.*.lost_launches.calls_graph | count | All launches of graphs
+gpu.*.lost_launches.calls_kernel | count | All launches of kernels
+gpu.*.overrun | count | Operations that end well after the next one of their stream began: their end is not believed
+gpu.*.overrun_worst | ns | How long after that the worst of them ends
+gpu.*.stream_overlaps | count | Pairs of operations of one stream that overlap at all
 gpu.*.n_ops | count | Operations that start in the window
 gpu.*.busy_share | share | Busy time of the window
 gpu.*.util | share | Busy time of the record inside the window
 gpu.*.sum_of_durations | ns | Durations of all operations; concurrent ones count twice
 gpu.*.cls.* | ns | An operation of this class runs: `compute`, `comm`, `h2d`, `d2h`, `d2d`, `p2p`, `memset`
-gpu.*.partition.* | ns | The window in parts that add up: `compute` before `comm` before `memcpy` before `memset`, `idle`, `edge`
+gpu.*.partition.* | ns | The window in parts that add up: `compute` before `comm` before `memcpy` before `memset`, `not_recorded`, `idle`, `edge`
 gpu.*.comm | ns | Communication runs
 gpu.*.exposed_comm | ns | Of it without compute
 gpu.*.comm_overlap | share | Of it under compute
@@ -105,6 +131,43 @@ ranks.*.loop.wait | ns | The loop waits for its batch
 ranks.*.loop.wait_exposed | ns | Of it the GPU had nothing to do
 ranks.*.loop.wait_hidden | ns | Of it the GPU was still working
 ranks.*.loop.wait_unrecorded | ns | Of it nobody knows what the GPU did
+ranks.*.loop.wait_lost | ns | Of it work may have run that was launched and not recorded
+ranks.*.loop.wait_bound | ns | Where another thread fetches: at most so long the loop can have waited unseen beside an idle GPU
+ranks.*.loop.wait_exposed_range | ns, ns | Least and most of `wait_exposed`, as far apart as the clocks of two recorders may be
+ranks.*.loop.wait_hidden_range | ns, ns | The same of `wait_hidden`
+ranks.*.loop.lanes | text | Lanes of its thread, one for each recorder of it
+ranks.*.loop.n_waits | count | Waits that delivered a batch
+ranks.*.loop.n_ends | count | Waits that delivered none, as the loader had ended
+ranks.*.loop.end_wait | ns | Those
+ranks.*.loop.steady_wait | ns | Waits for batches but the first of each run of the loader
+ranks.*.loop.wait_by_recorder.* | ns | Waits as each recorder has them
+ranks.*.loop.startup.runs | count | Runs of the loader: iterators
+ranks.*.loop.startup.first | ns | The first wait of each
+ranks.*.loop.startup.make_outside | ns | Making iterators, as far as it is in no wait
+ranks.*.loop.startup.end | ns | Waits that delivered no batch
+ranks.*.loop.startup.total | ns | The three together
+ranks.*.loop.explicit_steps | count | Spans that mark steps
+ranks.*.loop.leftover_steps | count | Marked steps that were left out: what follows the last mark
+ranks.*.loop.first_steps | text | Marked steps in which a run of the loader begins
+ranks.*.loop.fetch_elsewhere.*.lane | text | Another thread of the process that fetches: what it waits for is not the loop's wait
+ranks.*.loop.fetch_elsewhere.*.n | count | Its fetches
+ranks.*.loop.fetch_elsewhere.*.time | ns | Their sum
+ranks.*.loop.runs.*.first | ns | First wait of a run of the loader
+ranks.*.loop.runs.*.n | count | Its batches
+ranks.*.loop.runs.*.how | text | What shows that it began: 1 the loader had ended, 2 workers were started, 3 an epoch began, 4 a seed was drawn
+ranks.*.loop.runs.*.workers_started | count | Workers started for it
+ranks.*.loop.runs.*.make | ns | Making its iterator
+ranks.*.loop.runs.*.make_how | text | Whether that is in the wait (`nested`) or before it (`seed draw`)
+ranks.*.loop.waits.*.start | ns | Begin of a wait; not with `--brief`
+ranks.*.loop.waits.*.end | ns | End of it
+ranks.*.loop.waits.*.kind | text | `batch`, or `end` where the loader had ended
+ranks.*.loop.waits.*.end_how | text | How that is known
+ranks.*.loop.waits.*.run | count | Its run of the loader
+ranks.*.loop.waits.*.first | flag | The first batch of that run
+ranks.*.loop.waits.*.before | ns | Before the loader's own call, where two records or names tell it
+ranks.*.loop.waits.*.inside | ns | In that call
+ranks.*.loop.waits.*.after | ns | After it
+ranks.*.loop.waits.*.recorders | count | Recorders that have it
 ranks.*.loop.steps_how | text | Where the steps come from
 ranks.*.loop.dropped_fetches | count | Waits that start no step
 ranks.*.loop.n_steps | count | Whole steps in the window

@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::analysis::base::lanes::{Lane, LaneIndex, Started};
 use crate::analysis::base::launches::Launches;
+use crate::analysis::base::name_kinds::{NameKind, NameKinds};
 use crate::analysis::identity::Identity;
 use crate::analysis::layers::ids::{LayerId, Layers};
 use crate::model::{DeviceId, LaneId, LaneKind, ProcessId, Role, SpanId, Trace};
@@ -25,6 +26,10 @@ pub(in crate::analysis) struct Core {
     /// GPUs with operations, by number in the file, then in order of first appearance.
     pub devices: Vec<DeviceId>,
     pub launches: Launches,
+    /// What the names of spans say.
+    pub names: NameKinds,
+    /// From the first to the last span of each source that is of a thread or a GPU.
+    pub source_extents: Vec<TimeRange>,
 }
 
 impl Core {
@@ -34,6 +39,18 @@ impl Core {
 
     pub fn role(&self, lane: LaneId) -> Role {
         self.identity.roles()[lane.index()]
+    }
+
+    /// What a span's name says.
+    pub fn name_kind(&self, span: SpanId) -> NameKind {
+        self.names.of(self.trace.spans().name(span))
+    }
+
+    /// The lanes of a rank's training process that are of no GPU; all of the rank where none trains.
+    pub fn threads_of(&self, rank: u32) -> Vec<LaneId> {
+        let training = self.identity.training(rank);
+        let own = |&l: &LaneId| training.is_none() || self.identity.process(l) == training;
+        self.rank_lanes(rank).filter(own).collect()
     }
 
     pub fn columns(&self, lane: LaneId) -> Lane<'_> {
@@ -111,6 +128,49 @@ impl Core {
             .map(|i| (columns.id(i), columns.range(i)))
             .collect()
     }
+}
+
+/// Walks the launch calls of ascending operations.
+pub(in crate::analysis) struct CallCursor<'a> {
+    pairs: &'a [(SpanId, SpanId)],
+}
+
+impl<'a> CallCursor<'a> {
+    pub fn new(core: &'a Core, first: SpanId) -> Self {
+        let pairs = core.trace.launch_calls();
+        let at = pairs.partition_point(|p| p.0 < first);
+        Self {
+            pairs: &pairs[at..],
+        }
+    }
+
+    /// The call of `op`; operations must be asked for in ascending order.
+    pub fn call(&mut self, op: SpanId) -> Option<SpanId> {
+        while let Some((first, rest)) = self.pairs.split_first() {
+            if first.0 < op {
+                self.pairs = rest;
+            } else {
+                return (first.0 == op).then_some(first.1);
+            }
+        }
+        None
+    }
+}
+
+/// From the first to the last span of each source that is of a thread or a GPU.
+pub(in crate::analysis) fn source_extents(trace: &Trace, lanes: &[LaneIndex]) -> Vec<TimeRange> {
+    let mut extents = vec![None; trace.sources().len()];
+    for id in trace.lane_ids() {
+        let lane = trace.lane(id);
+        let first = trace.spans().starts().get(lane.spans.start as usize);
+        let last = lanes[id.index()].last_end();
+        if let (LaneKind::Cpu | LaneKind::Gpu, Some(&start), Some(end)) = (lane.kind, first, last) {
+            let slot: &mut Option<TimeRange> = &mut extents[lane.source.index()];
+            let known = slot.unwrap_or(TimeRange { start, end });
+            *slot = Some(TimeRange::new(known.start.min(start), known.end.max(end)));
+        }
+    }
+    extents.into_iter().map(Option::unwrap_or_default).collect()
 }
 
 /// Spans that are not contained in an earlier one of the same list; `spans` by start, longest first.

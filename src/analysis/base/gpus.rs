@@ -16,7 +16,8 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use crate::analysis::base::core::Core;
+use crate::analysis::base::core::{CallCursor, Core};
+use crate::analysis::base::lost_work::{LostLaunches, LostWork, Overruns};
 use crate::analysis::layers::ids::LayerId;
 use crate::analysis::sums::intervals::{Union, merge};
 use crate::analysis::sums::watch::Watch;
@@ -61,8 +62,14 @@ pub struct Gpu {
     pub key: String,
     /// Any operation runs (kernels, copies, memsets).
     pub busy: Union,
-    /// Inside the record and not busy.
+    /// Inside the record and not busy, as far as that is known.
     pub idle: Union,
+    /// Inside the record, when work may have run that was launched and not recorded: neither busy nor idle.
+    pub not_recorded: Union,
+    /// Launches, and those without an operation.
+    pub lost: LostLaunches,
+    /// Operations whose end is not believed: they count as not recorded from their start to that of their successor.
+    pub overruns: Overruns,
     /// Where the record tells whether the GPU worked; outside it the GPU is "not recorded", not idle.
     pub record: TimeRange,
 }
@@ -166,11 +173,12 @@ pub(in crate::analysis) fn unite_all<'a>(unions: impl Iterator<Item = &'a Union>
     }
 }
 
-/// Unions, record, classes and gap causes of one GPU.
+/// Unions, record, classes and gap causes of one GPU. `extent` is the time that its file and those of its processes have.
 pub(in crate::analysis) fn build(
     core: &Core,
-    gpu: usize,
-    key: String,
+    (gpu, key): (usize, String),
+    extent: TimeRange,
+    lost: LostWork,
     kernel_gap: i64,
     watch: &Watch<'_>,
 ) -> (Gpu, GpuSets) {
@@ -183,6 +191,9 @@ pub(in crate::analysis) fn build(
             let layer = LayerId(id);
             if watch.stopped() {
                 return Arc::default();
+            }
+            if !lost.overruns.ops.is_empty() {
+                return Arc::new(believed(core, &lanes, layer, &lost.overruns.ops));
             }
             let mut found = lanes.iter().filter_map(|&l| core.index(l).union(layer));
             match (found.next(), found.next()) {
@@ -198,8 +209,11 @@ pub(in crate::analysis) fn build(
     let busy = unite_all(classes.iter().map(Arc::as_ref));
     let [compute, comm, h2d, d2h, d2d, p2p, memset] = &classes;
     let memcpy = unite_all([h2d, d2h, d2d, p2p].into_iter().map(Arc::as_ref));
-    let record = record(core, gpu, &busy);
-    let idle = Union::single(record).subtract(&busy);
+    let record = record(core, gpu, extent, &busy);
+    let not_recorded = Union::new(lost.ranges).subtract(&busy).clip(record);
+    let idle = Union::single(record)
+        .subtract(&busy)
+        .subtract(&not_recorded);
     let ((memcpy_only, h2d_exposed), (comm_only, memset_only)) = rayon::join(
         || {
             (
@@ -230,13 +244,24 @@ pub(in crate::analysis) fn build(
         key,
         busy,
         idle,
+        not_recorded,
+        lost: lost.launches,
+        overruns: lost.overruns,
         record,
     };
     (gpu, sets)
 }
 
+/// The union of a class of operations without those whose end is not believed.
+fn believed(core: &Core, lanes: &[LaneId], layer: LayerId, distrusted: &[SpanId]) -> Union {
+    let of_lane = |&lane: &LaneId| core.spans_of(lane, layer);
+    let spans = lanes.iter().flat_map(of_lane);
+    let believed = spans.filter(|(span, _)| distrusted.binary_search(span).is_err());
+    Union::new(believed.map(|(_, range)| range).collect())
+}
+
 /// Hull of the operations, widened to the capture window of the file on a side where nothing can be missing.
-fn record(core: &Core, gpu: usize, busy: &Union) -> TimeRange {
+fn record(core: &Core, gpu: usize, extent: TimeRange, busy: &Union) -> TimeRange {
     let Some(mut record) = busy.hull() else {
         return TimeRange::default();
     };
@@ -244,6 +269,8 @@ fn record(core: &Core, gpu: usize, busy: &Union) -> TimeRange {
     let Some(capture) = core.trace.source(source).capture else {
         return record;
     };
+    // What the files of its processes have nothing of is not recorded, whatever else is opened beside them.
+    let capture = capture.clip(extent);
     // Head: recorders keep every operation that starts in the window. Work that was queued before it would show as an
     // operation without a launch.
     let first = core.gpu_lanes(gpu).filter_map(|lane| {
@@ -287,33 +314,6 @@ fn unmatched_launch_after(core: &Core, source: crate::model::SourceId, t: i64) -
             columns.of[i] == LayerId::LAUNCH && core.trace.launched_by(columns.id(i)).is_empty()
         })
     })
-}
-
-/// Walks the launch calls of ascending operations.
-pub(in crate::analysis) struct CallCursor<'a> {
-    pairs: &'a [(SpanId, SpanId)],
-}
-
-impl<'a> CallCursor<'a> {
-    pub fn new(core: &'a Core, first: SpanId) -> Self {
-        let pairs = core.trace.launch_calls();
-        let at = pairs.partition_point(|p| p.0 < first);
-        Self {
-            pairs: &pairs[at..],
-        }
-    }
-
-    /// The call of `op`; operations must be asked for in ascending order.
-    pub fn call(&mut self, op: SpanId) -> Option<SpanId> {
-        while let Some((first, rest)) = self.pairs.split_first() {
-            if first.0 < op {
-                self.pairs = rest;
-            } else {
-                return (first.0 == op).then_some(first.1);
-            }
-        }
-        None
-    }
 }
 
 /// The cause of each idle part: from the earliest launch call of the operations that start at its end.

@@ -43,6 +43,11 @@ impl MaxTree {
         Self { nodes, leaves }
     }
 
+    /// The maximum of all.
+    pub fn all(&self) -> Option<i64> {
+        self.nodes.get(1).copied()
+    }
+
     /// The maximum of `values[a..b]`.
     pub fn max(&self, a: usize, b: usize) -> i64 {
         let (mut a, mut b) = (a + self.leaves, b + self.leaves);
@@ -236,11 +241,6 @@ impl LaneIndex {
         self.busy_before(lane, window.end) - self.busy_before(lane, window.start)
     }
 
-    /// Union of the lane's spans, ns.
-    pub fn busy(&self, lane: &Lane<'_>) -> i64 {
-        self.busy_before(lane, i64::MAX)
-    }
-
     fn busy_before(&self, lane: &Lane<'_>, t: i64) -> i64 {
         let n = lane.starts.partition_point(|&s| s < t);
         let Some(block) = n.checked_sub(1).map(|last| last / BLOCK) else {
@@ -252,6 +252,11 @@ impl LaneIndex {
             covered.add(lane.range(i));
         }
         covered.length - covered.reach.saturating_sub(t).max(0)
+    }
+
+    /// The latest end of its spans.
+    pub fn last_end(&self) -> Option<i64> {
+        self.ends.all().filter(|_| !self.layers.is_empty())
     }
 
     pub fn union(&self, layer: LayerId) -> Option<&Arc<Union>> {

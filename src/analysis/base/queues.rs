@@ -1,8 +1,7 @@
 //! Launch calls and their operations: delays, queue depth by stream, calls that block in effect.
 
 use crate::analysis::Analysis;
-use crate::analysis::base::core::Core;
-use crate::analysis::base::gpus::CallCursor;
+use crate::analysis::base::core::{CallCursor, Core};
 use crate::analysis::sums::bag::Bag;
 use crate::analysis::sums::stats::{percentile, ratio};
 use crate::model::{LaneId, Link, SpanId};

@@ -1,6 +1,7 @@
 //! Steps of a training loop: explicit ones, else from the fetches.
 
 use crate::analysis::base::core::{Core, outermost};
+use crate::analysis::base::waits::{self, LoopWait, LoopWaits};
 use crate::analysis::layers::classify::{ArgSource, group_of};
 use crate::analysis::layers::ids::LayerId;
 use crate::analysis::layers::rules::Rules;
@@ -62,56 +63,109 @@ pub(in crate::analysis) struct Found {
     pub steps: Vec<Step>,
     pub how: StepSource,
     pub dropped: usize,
+    /// The spans that mark steps, without a leftover.
+    pub marks: Vec<SpanId>,
+    pub leftover: bool,
 }
 
-/// The steps of a loop's lane.
+/// What the steps of a loop are found in.
+#[derive(Clone, Copy)]
+pub(in crate::analysis) struct Loop<'a> {
+    /// The records of its thread.
+    pub lanes: &'a [LaneId],
+    /// Its waits.
+    pub waits: &'a LoopWaits,
+    /// Its GPU's operations are recorded.
+    pub on_gpu: bool,
+}
+
+/// The steps of a loop.
 pub(in crate::analysis) fn find(
     core: &Core,
     rules: &Rules,
     args: &dyn ArgSource,
-    lane: LaneId,
+    of: Loop<'_>,
     watch: &Watch<'_>,
 ) -> Result<Found, Cancelled> {
-    let (derived, dropped) = from_fetches(core, lane);
-    let explicit = outermost(&core.spans_of(lane, LayerId::STEP));
-    let mut found = if explicit.is_empty() {
-        Found {
-            steps: derived,
-            how: StepSource::Fetches,
-            dropped,
-        }
-    } else if coarse(&explicit, &derived) {
-        Found {
-            steps: derived,
-            how: StepSource::FetchesInsideSteps,
-            dropped,
-        }
-    } else {
-        Found {
-            steps: stated(
-                core,
-                &explicit,
-                numbers(core, rules, args, lane, &explicit, watch)?,
-            ),
-            how: StepSource::Explicit,
-            dropped: 0,
-        }
-    };
-    let epochs: Vec<i64> = core
-        .spans_of(lane, LayerId::EPOCH)
-        .iter()
-        .map(|e| e.1.start)
-        .collect();
-    let mut before: Option<TimeRange> = None;
-    for step in &mut found.steps {
-        step.first = before.is_none_or(|p| {
-            let i = epochs.partition_point(|&z| z <= p.start);
-            let epoch = epochs.get(i).is_some_and(|&z| z <= step.range.start);
-            epoch || (found.how != StepSource::Explicit && step.range.start > p.end)
-        });
-        before = Some(step.range);
+    let (derived, dropped) = from_fetches(core, of);
+    // The record of the thread that marks them.
+    let marks = |&l: &LaneId| (l, outermost(&core.spans_of(l, LayerId::STEP)));
+    let marks = of.lanes.iter().map(marks);
+    let marks = marks.reduce(|most, m| if m.1.len() > most.1.len() { m } else { most });
+    let (lane, mut explicit) = marks.unwrap_or_default();
+    let leftover = is_leftover(core, of, &explicit);
+    if leftover {
+        explicit.pop();
     }
+    let marks = explicit.iter().map(|m| m.0).collect();
+    let how = match explicit.is_empty() {
+        true => StepSource::Fetches,
+        false if coarse(&explicit, &derived) => StepSource::FetchesInsideSteps,
+        false => StepSource::Explicit,
+    };
+    let (steps, dropped) = if how == StepSource::Explicit {
+        let numbers = numbers(core, rules, args, lane, &explicit, watch)?;
+        (stated(core, &explicit, numbers), 0)
+    } else {
+        (derived, dropped)
+    };
+    let mut found = Found {
+        steps,
+        how,
+        dropped,
+        marks,
+        leftover,
+    };
+    mark_first(core, of, &mut found);
     Ok(found)
+}
+
+/// Whether the last explicit step is what follows the last mark: nothing is done in it, although something is in the
+/// first, and no batch comes.
+fn is_leftover(core: &Core, of: Loop<'_>, marks: &[(SpanId, TimeRange)]) -> bool {
+    let &[(_, first), .., (_, last)] = marks else {
+        return false;
+    };
+    let works = |range: TimeRange| {
+        let mut lanes = of.lanes.iter();
+        // Without GPU operations an operator is work, too.
+        lanes.any(|&l| match of.on_gpu {
+            true => waits::works_in(core, l, range),
+            false => waits::computes_in(core, l, range),
+        })
+    };
+    let waits = |w: &LoopWait| w.range.start < last.end && last.start < w.range.end;
+    works(first) && !works(last) && !of.waits.batches().any(waits)
+}
+
+/// Marks the first step of each run of the loader: a start-up. Where no fetch was recorded, the first one of each epoch.
+fn mark_first(core: &Core, of: Loop<'_>, found: &mut Found) {
+    let waits: Vec<TimeRange> = of.waits.firsts().map(|w| w.range).collect();
+    let mut epochs: Vec<i64> = Vec::new();
+    if of.waits.all.is_empty() {
+        let lanes = of.lanes.iter();
+        epochs.extend(
+            lanes
+                .flat_map(|&l| core.spans_of(l, LayerId::EPOCH))
+                .map(|e| e.1.start),
+        );
+        epochs.sort_unstable();
+    }
+    let mut before: Option<i64> = None;
+    for step in &mut found.steps {
+        let range = step.range;
+        let next = waits.partition_point(|w| w.end <= range.start);
+        let starts_run = waits.get(next).is_some_and(|w| match found.how {
+            StepSource::Explicit => w.start < range.end,
+            StepSource::Fetches | StepSource::FetchesInsideSteps => w.start == range.start,
+        });
+        let starts_epoch = before.is_some_and(|b| {
+            let i = epochs.partition_point(|&e| e <= b);
+            epochs.get(i).is_some_and(|&e| e <= range.start)
+        });
+        step.first = before.is_none() || starts_run || starts_epoch;
+        before = Some(range.start);
+    }
 }
 
 /// What is known of the number of an explicit step.
@@ -196,30 +250,34 @@ fn stated(core: &Core, explicit: &[(SpanId, TimeRange)], numbers: Vec<Numbered>)
 
 /// A step from each fetch that a body follows, to the next fetch; the last one, or one whose container ends first,
 /// to the end of its last body span. Also returns the number of fetches without a body.
-fn from_fetches(core: &Core, lane: LaneId) -> (Vec<Step>, usize) {
-    let mut fetches = core.spans_of(lane, LayerId::FETCH);
-    fetches.retain(|f| !f.1.is_empty());
-    let fetches = outermost(&fetches);
+fn from_fetches(core: &Core, of: Loop<'_>) -> (Vec<Step>, usize) {
+    let fetches = of.waits.all.iter().filter(|w| !w.range.is_empty());
+    let fetches: Vec<&LoopWait> = fetches.collect();
     if fetches.is_empty() {
         return (Vec::new(), 0);
     }
-    let columns = core.columns(lane);
     let mut bounds: Vec<i64> = Vec::new();
-    // (start, end) of body spans: phases other than fetch, and calls that launched something.
+    // Body spans: phases other than fetch, and calls that launched something.
     let mut body: Vec<TimeRange> = Vec::new();
-    let launches = core.trace.launches();
-    let first = launches.partition_point(|l| l.from.0 < columns.first);
-    let mut links = launches[first..].iter().map(|l| l.from).peekable();
-    for i in 0..columns.len() {
-        let (layer, id) = (columns.of[i], columns.id(i));
-        if layer == LayerId::EPOCH || layer == LayerId::TRAIN {
-            bounds.push(columns.range(i).end);
+    for &lane in of.lanes {
+        let columns = core.columns(lane);
+        let launches = core.trace.launches();
+        let first = launches.partition_point(|l| l.from.0 < columns.first);
+        let mut links = launches[first..].iter().map(|l| l.from).peekable();
+        for i in 0..columns.len() {
+            let (layer, id) = (columns.of[i], columns.id(i));
+            if layer == LayerId::EPOCH || layer == LayerId::TRAIN {
+                bounds.push(columns.range(i).end);
+            }
+            while links.next_if(|&l| l < id).is_some() {}
+            let works = layer.is_phase() && layer != LayerId::FETCH;
+            if works || links.peek() == Some(&id) {
+                body.push(columns.range(i));
+            }
         }
-        while links.next_if(|&l| l < id).is_some() {}
-        let works = layer.is_phase() && layer != LayerId::FETCH;
-        if works || links.peek() == Some(&id) {
-            body.push(columns.range(i));
-        }
+    }
+    if of.lanes.len() > 1 {
+        body.sort_unstable_by_key(|b| b.start);
     }
     bounds.sort_unstable();
     let inside = |from: i64, to: i64| {
@@ -228,11 +286,12 @@ fn from_fetches(core: &Core, lane: LaneId) -> (Vec<Step>, usize) {
         &body[a..b.max(a)]
     };
     let after = core.trace.extent().end.saturating_add(1);
-    let next = |i: usize| fetches.get(i + 1).map(|f| f.1.start);
-    let anybody =
-        (0..fetches.len()).any(|i| !inside(fetches[i].1.end, next(i).unwrap_or(after)).is_empty());
+    let next = |i: usize| fetches.get(i + 1).map(|f| f.range.start);
+    let anybody = (0..fetches.len())
+        .any(|i| !inside(fetches[i].range.end, next(i).unwrap_or(after)).is_empty());
     let (mut steps, mut dropped) = (Vec::new(), 0);
-    for (i, &(_, fetch)) in fetches.iter().enumerate() {
+    for (i, wait) in fetches.iter().enumerate() {
+        let fetch = wait.range;
         let next = next(i);
         let bound = bounds
             .get(bounds.partition_point(|&b| b < fetch.end))
@@ -242,7 +301,7 @@ fn from_fetches(core: &Core, lane: LaneId) -> (Vec<Step>, usize) {
             (b, n) => b.or(n),
         };
         let body = inside(fetch.end, limit.unwrap_or(after));
-        if body.is_empty() && (anybody || next.is_none()) {
+        if !wait.is_batch() || body.is_empty() && (anybody || next.is_none()) {
             dropped += 1;
             continue;
         }

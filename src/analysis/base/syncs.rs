@@ -14,8 +14,8 @@
 use std::collections::BTreeMap;
 
 use crate::analysis::Analysis;
-use crate::analysis::base::core::Core;
-use crate::analysis::base::gpus::{CallCursor, Gpu};
+use crate::analysis::base::core::{CallCursor, Core};
+use crate::analysis::base::gpus::Gpu;
 use crate::analysis::base::lanes::{Lane, MaxTree};
 use crate::analysis::base::phases::Phases;
 use crate::analysis::layers::ids::LayerId;

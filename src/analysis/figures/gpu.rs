@@ -9,7 +9,8 @@ use crate::analysis::sums::stats::ratio;
 use crate::model::SpanId;
 use crate::time::TimeRange;
 
-/// Every nanosecond of a window in one class, by priority compute > comm > memcpy > memset > idle > edge. All ns.
+/// Every nanosecond of a window in one class, by priority compute > comm > memcpy > memset > not recorded > idle >
+/// edge. All ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Partition {
     /// A kernel that is not communication runs.
@@ -20,6 +21,8 @@ pub struct Partition {
     pub memcpy: i64,
     /// Memsets without all of them.
     pub memset: i64,
+    /// Inside the record, work may run that was launched and not recorded.
+    pub not_recorded: i64,
     /// Inside the record, nothing runs.
     pub idle: i64,
     /// Outside the record.
@@ -35,6 +38,8 @@ pub struct GpuFigures {
     pub busy: i64,
     /// Inside the record, none runs.
     pub idle: i64,
+    /// Inside the record, work may run that was launched and not recorded: neither busy nor idle.
+    pub not_recorded: i64,
     /// Outside the record.
     pub edge: i64,
     /// Operations that start in the window.
@@ -69,10 +74,16 @@ impl GpuFigures {
     pub fn busy_share(&self) -> Option<f64> {
         ratio(self.busy, self.window.len())
     }
+    /// busy / window, if all that was launched and not recorded ran whenever it may have: the most that it can be.
+    #[must_use]
+    pub fn busy_share_at_most(&self) -> Option<f64> {
+        ratio(self.busy + self.not_recorded, self.window.len())
+    }
     /// busy / record inside the window.
     #[must_use]
     pub fn util(&self) -> Option<f64> {
-        ratio(self.busy, self.window.len() - self.edge)
+        let known = self.window.len() - self.edge - self.not_recorded;
+        ratio(self.busy, known)
     }
     /// Share of communication that is covered by compute.
     #[must_use]
@@ -110,11 +121,13 @@ impl Analysis {
         let classes: [i64; 7] = std::array::from_fn(|i| m(&sets.classes[i]));
         let edge = window.len() - g.record.clip(window).len();
         let idle = m(&g.idle);
+        let not_recorded = m(&g.not_recorded);
         let partition = Partition {
             compute: classes[0],
             comm: m(&sets.comm_only),
             memcpy: m(&sets.memcpy_only),
             memset: m(&sets.memset_only),
+            not_recorded,
             idle,
             edge,
         };
@@ -123,6 +136,7 @@ impl Analysis {
             window,
             busy: m(&g.busy),
             idle,
+            not_recorded,
             edge,
             n_ops,
             sum_of_durations,

@@ -12,5 +12,6 @@ pub(super) mod span;
 pub(super) mod step_table;
 pub(super) mod streams;
 pub(super) mod training_loop;
+pub(super) mod unknown_work;
 pub(super) mod windows;
 pub(super) mod workers;

@@ -46,7 +46,7 @@ pub(in crate::analysis) fn recorded(core: &Core, rank: &Rank) -> Recorded {
     }
     Recorded {
         gpu: rank.gpu.is_some(),
-        waits: rank.n_fetch > 0,
+        waits: rank.n_fetch() > 0,
         layers,
     }
 }

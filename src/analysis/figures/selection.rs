@@ -176,7 +176,7 @@ impl Analysis {
             rows: self.layer_rows(window, scope, !gpus.is_empty()),
             gpus,
             wait,
-            waits_recorded: ranks.iter().any(|&r| self.ranks[r].n_fetch > 0),
+            waits_recorded: ranks.iter().any(|&r| self.ranks[r].n_fetch() > 0),
             steps,
             partial_steps,
         }
@@ -217,7 +217,8 @@ impl Analysis {
                 exposed_wait: exposed,
                 busy: gpu.busy.measure_in(window),
                 idle_other: gpu.idle.measure_in(window) - exposed,
-                not_recorded: window.len() - gpu.record.clip(window).len(),
+                not_recorded: window.len() - gpu.record.clip(window).len()
+                    + gpu.not_recorded.measure_in(window),
             }
         })
         .collect()

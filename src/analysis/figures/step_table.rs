@@ -3,8 +3,8 @@
 use rayon::prelude::*;
 
 use crate::analysis::Analysis;
-use crate::analysis::base::core::Core;
-use crate::analysis::base::gpus::{CallCursor, Gpu};
+use crate::analysis::base::core::{CallCursor, Core};
+use crate::analysis::base::gpus::Gpu;
 use crate::analysis::base::launches::Launched;
 use crate::analysis::base::loops::Rank;
 use crate::analysis::base::rank_sets::RankSets;

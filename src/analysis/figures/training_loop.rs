@@ -2,6 +2,7 @@
 
 use crate::analysis::Analysis;
 use crate::analysis::base::lanes::is_leaf;
+use crate::analysis::base::loops::Rank;
 use crate::analysis::figures::gpu::split_by_phase;
 use crate::analysis::layers::ids::LayerId;
 use crate::analysis::sums::intervals::Union;
@@ -56,7 +57,7 @@ impl Analysis {
         let known = |is: bool, union: &Union| is.then(|| union.measure_in(window));
         Some(LoopFigures {
             lane,
-            n_fetch: r.n_fetch,
+            n_fetch: r.n_fetch(),
             wait: known(recorded.waits(), &r.wait),
             wait_exposed: known(recorded.exposure(), &r.wait_exposed),
             wait_hidden: known(recorded.exposure(), &r.wait_hidden),
@@ -87,6 +88,18 @@ impl Analysis {
             started,
             touching: started + open,
         }
+    }
+
+    /// Names of the spans that mark steps in which a run of the loader begins.
+    #[must_use]
+    pub fn marks_of_first_waits(&self, rank: &Rank) -> Vec<&str> {
+        let firsts: Vec<TimeRange> = rank.waits.firsts().map(|w| w.range).collect();
+        let holds = |mark: TimeRange| {
+            let next = firsts.partition_point(|w| w.end <= mark.start);
+            firsts.get(next).is_some_and(|w| w.start < mark.end)
+        };
+        let marks = rank.marks.iter().filter(|&&m| holds(self.core.range(m)));
+        marks.map(|&m| self.core.trace.span_name(m)).collect()
     }
 
     /// The innermost phase of a lane at an instant.

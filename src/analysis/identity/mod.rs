@@ -12,6 +12,7 @@
 //! `records` finds what was recorded, `same` which records are of one process, `roles` who works for whom, `runs` what
 //! was one execution. Times here are Unix time where the source states it, else its own: see [`Recording::placed`].
 
+mod clocks;
 mod records;
 mod roles;
 mod runs;
@@ -19,8 +20,11 @@ mod same;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+
+pub use clocks::{ClockRelation, Placement, Relation, Witness};
 
 use crate::analysis::layers::classify::{ArgSource, GoOn};
 use crate::analysis::layers::rules::Rules;
@@ -176,6 +180,7 @@ pub struct Identity {
     of_rank: BTreeMap<u32, Vec<LaneId>>,
     of_record: FxHashMap<ProcessId, usize>,
     roles: Vec<Role>,
+    clocks: Vec<ClockRelation>,
 }
 
 impl Identity {
@@ -188,7 +193,9 @@ impl Identity {
         let forks = records::forks(trace, &found.of_lane, args, go_on);
         roles::decide(&mut processes, &found.recordings, &forks, &mut notices);
         let runs = runs::decide(&mut processes, &mut found.recordings, &mut notices);
-        Self::put_together(trace, rules, found, processes, runs, forks, notices)
+        let mut this = Self::put_together(trace, rules, found, processes, runs, forks, notices);
+        clocks::relate(trace, rules, &mut this, args, go_on);
+        this
     }
 
     fn put_together(
@@ -316,4 +323,28 @@ impl Identity {
 pub fn thread(trace: &Trace, lane: LaneId) -> String {
     let lane = trace.lane(lane);
     lane.thread.clone().unwrap_or_else(|| lane.key.clone())
+}
+
+/// The trace with every recording where the relations of the clocks put it: the same one where nothing has to be moved.
+#[must_use]
+pub fn placed(
+    trace: Arc<Trace>,
+    rules: &Rules,
+    args: &dyn ArgSource,
+    go_on: &GoOn<'_>,
+) -> Arc<Trace> {
+    if trace.sources().len() < 2 {
+        return trace;
+    }
+    let who = Identity::new(&trace, rules, args, go_on);
+    let mut by = vec![0; trace.sources().len()];
+    for clock in who.clocks().iter().filter(|c| c.offset != 0) {
+        for file in &who.recordings[clock.recording].files {
+            by[file.index()] = clock.offset.saturating_neg();
+        }
+    }
+    if by.iter().all(|&b| b == 0) {
+        return trace;
+    }
+    Arc::new(trace.moved(&by))
 }

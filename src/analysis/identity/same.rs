@@ -11,13 +11,14 @@
 
 use std::collections::BTreeMap;
 
+use super::Identity;
 use super::records::{Found, Glance, Known, is_thread, may_share_host, stated};
 use crate::analysis::base::core::outermost;
 use crate::analysis::layers::ids::LayerId;
 use crate::analysis::layers::rules::Rules;
 use crate::analysis::notices::{Certainty, Notice};
 use crate::analysis::sums::drift::{Bound, Distance};
-use crate::model::{SpanId, Trace};
+use crate::model::{LaneId, SourceId, SpanId, Trace};
 use crate::time::TimeRange;
 
 /// Fetches of each record from which on they can tell processes apart.
@@ -47,11 +48,7 @@ pub(super) fn merge(
     let mut processes: Vec<Known> = Vec::new();
     let mut place = vec![0; records.len()];
     let mut records: Vec<Option<Known>> = records.into_iter().map(Some).collect();
-    let mut fetches = Fetches {
-        trace,
-        glance: Glance::new(trace, rules),
-        found,
-    };
+    let mut loops = Loops::new(trace, rules);
     let mut others = Vec::new();
     for i in order {
         let Some(own) = records[i].take() else {
@@ -73,11 +70,11 @@ pub(super) fn merge(
                 k.process
                     .recordings
                     .iter()
-                    .all(|&r| fetches.found.recordings[r].placed)
+                    .all(|&r| found.recordings[r].placed)
             };
             let time =
                 own.process.range.overlaps(other.process.range) && placed(&own) && placed(other);
-            let nesting = fetches.nesting(&own, other);
+            let nesting = loops.nesting(found, &own, other);
             if time && nesting == Nesting::Contradicts {
                 others.push(own.process.pid.clone());
                 return None;
@@ -163,22 +160,42 @@ enum Nesting {
 }
 
 /// Finds the fetches of records when they are asked for.
-struct Fetches<'a, 'f> {
+pub(super) struct Loops<'a> {
     trace: &'a Trace,
     glance: Glance<'a>,
-    found: &'f Found,
 }
 
 /// The fetches of one record, on the clock that its source states, and which of them something follows.
-struct Of {
-    ranges: Vec<TimeRange>,
+pub(super) struct Of {
+    pub ranges: Vec<TimeRange>,
     followed: Vec<bool>,
 }
 
-impl Fetches<'_, '_> {
-    fn nesting(&mut self, a: &Known, b: &Known) -> Nesting {
+/// A span's time on the clock that its source states.
+pub(super) fn on_own_clock(trace: &Trace, source: SourceId, range: TimeRange) -> TimeRange {
+    let offset = stated(trace.source(source), trace.unix_origin());
+    TimeRange {
+        start: range.start.saturating_add(offset),
+        end: range.end.saturating_add(offset),
+    }
+}
+
+impl<'a> Loops<'a> {
+    pub fn new(trace: &'a Trace, rules: &'a Rules) -> Self {
+        Self {
+            trace,
+            glance: Glance::new(trace, rules),
+        }
+    }
+
+    /// The layer of a span of a training process's thread.
+    pub fn layer(&mut self, tracer: &'static str, span: SpanId) -> LayerId {
+        self.glance.layer(tracer, span)
+    }
+
+    fn nesting(&mut self, found: &Found, a: &Known, b: &Known) -> Nesting {
         let encloses = |k: &Known| {
-            let recording = &self.found.recordings[k.process.recordings[0]];
+            let recording = &found.recordings[k.process.recordings[0]];
             let first = recording.files.first();
             first.is_some_and(|&f| self.trace.source(f).tracer.encloses_fetches)
         };
@@ -187,35 +204,50 @@ impl Fetches<'_, '_> {
             (false, true) => (b, a),
             _ => return Nesting::Nothing,
         };
-        let (outer, inner) = (self.of(outer), self.of(inner));
+        let mut of = |k: &Known| {
+            let recording = k.process.recordings[0];
+            let lanes = k.lanes.iter().copied();
+            let source = |l: LaneId| self.trace.lane(l).source.index();
+            let own = lanes.filter(|&l| found.of_source[source(l)] == recording);
+            let own: Vec<LaneId> = own.collect();
+            self.fetches(&own)
+        };
+        let (outer, inner) = (of(outer), of(inner));
         let enough = outer.ranges.len().min(inner.ranges.len()) >= ENOUGH;
+        if outer.ranges.is_empty() || inner.ranges.is_empty() {
+            return Nesting::Nothing;
+        }
         match nested(&outer, &inner) {
-            None if outer.ranges.is_empty() || inner.ranges.is_empty() => Nesting::Nothing,
-            Some(0) => Nesting::Nothing,
-            Some(pairs) => Nesting::Fits(pairs),
-            None if enough => Nesting::Contradicts,
-            None => Nesting::Nothing,
+            Nested::Fits(fit) => Nesting::Fits(fit.pairs.len()),
+            Nested::Nowhere if enough => Nesting::Contradicts,
+            Nested::Nowhere | Nested::Ambiguous => Nesting::Nothing,
         }
     }
 
+    /// The fetches that one recording has of a training process, by its place.
+    pub fn of(&mut self, who: &Identity, process: usize, recording: usize) -> Of {
+        let rank = who.processes[process].rank;
+        let lanes = rank.map_or(&[][..], |r| who.lanes_of(r)).iter().copied();
+        let source = |l: LaneId| self.trace.lane(l).source;
+        let own = lanes
+            .filter(|&l| who.process(l) == Some(process) && who.recording(source(l)) == recording);
+        let own: Vec<LaneId> = own.collect();
+        self.fetches(&own)
+    }
+
     /// The loader's own calls, the outermost of them; without any the outermost fetches.
-    fn of(&mut self, known: &Known) -> Of {
-        let (trace, recording) = (self.trace, known.process.recordings[0]);
+    fn fetches(&mut self, lanes: &[LaneId]) -> Of {
+        let trace = self.trace;
         let (mut all, mut own, mut work) = (Vec::new(), Vec::new(), Vec::new());
-        for &lane in &known.lanes {
-            let source = trace.lane(lane).source;
-            if self.found.of_source[source.index()] != recording || !is_thread(trace, lane) {
+        for &lane in lanes {
+            if !is_thread(trace, lane) {
                 continue;
             }
-            let source = trace.source(source);
-            let offset = stated(source, trace.unix_origin());
+            let source_id = trace.lane(lane).source;
+            let source = trace.source(source_id);
             for span in trace.lane_spans(lane) {
                 let layer = self.glance.layer(source.tracer.key, span);
-                let range = trace.spans().range(span);
-                let range = TimeRange {
-                    start: range.start.saturating_add(offset),
-                    end: range.end.saturating_add(offset),
-                };
+                let range = on_own_clock(trace, source_id, trace.spans().range(span));
                 if layer == LayerId::FETCH {
                     all.push((span, range));
                     if is_loaders(trace.span_name(span)) {
@@ -262,19 +294,42 @@ fn is_draw(name: &str) -> bool {
         .is_some_and(|name| of.contains(&name))
 }
 
-/// How many fetches of `inner` lie inside those of `outer`: as the clocks stand, else at the only distance of the clocks
-/// at which all do. 0 where it cannot be told which, `None` where none fits.
-fn nested(outer: &Of, inner: &Of) -> Option<usize> {
-    let stated = as_stated(&outer.ranges, &inner.ranges);
-    if stated.is_some() {
-        return stated;
+/// Pairs of fetches of which one lies inside the other.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fit {
+    /// (outer, inner), by time.
+    pub pairs: Vec<(TimeRange, TimeRange)>,
+    /// They were found by their order: the clocks are apart.
+    pub by_order: bool,
+}
+
+/// How two lists of fetches fit into each other.
+pub(super) enum Nested {
+    /// In one way.
+    Fits(Fit),
+    /// In several, and it cannot be told which is true.
+    Ambiguous,
+    /// In none.
+    Nowhere,
+}
+
+/// The fetches of `inner` inside those of `outer`: as the clocks stand, else at the only distance of the clocks at which
+/// all do.
+pub(super) fn nested(outer: &Of, inner: &Of) -> Nested {
+    if let Some(pairs) = as_stated(&outer.ranges, &inner.ranges) {
+        return Nested::Fits(Fit {
+            pairs,
+            by_order: false,
+        });
     }
     // A fetch with nothing after it may have delivered nothing, and is not in every record.
     let kept = |keep: &dyn Fn(usize) -> bool| -> Vec<TimeRange> {
         let all = inner.ranges.iter().enumerate();
         all.filter(|&(i, _)| keep(i)).map(|(_, r)| *r).collect()
     };
-    let last = inner.ranges.len().checked_sub(1)?;
+    let Some(last) = inner.ranges.len().checked_sub(1) else {
+        return Nested::Nowhere;
+    };
     let ends = inner.followed.iter().filter(|f| !**f).count();
     let tries = [
         kept(&|i| inner.followed[i] || i != last),
@@ -282,12 +337,21 @@ fn nested(outer: &Of, inner: &Of) -> Option<usize> {
         kept(&|i| inner.followed[i]),
     ];
     let many = 3 * ends > inner.ranges.len();
-    let tries = tries.iter().take(if many { 2 } else { 3 });
-    tries.filter_map(|t| by_order(&outer.ranges, t)).max()
+    let mut best = Nested::Nowhere;
+    for inner in tries.iter().take(if many { 2 } else { 3 }) {
+        best = match (best, by_order(&outer.ranges, inner)) {
+            (Nested::Fits(a), Nested::Fits(b)) if b.pairs.len() > a.pairs.len() => Nested::Fits(b),
+            (Nested::Fits(a), _) => Nested::Fits(a),
+            (_, Nested::Fits(b)) => Nested::Fits(b),
+            (Nested::Nowhere, other) | (other, Nested::Nowhere) => other,
+            (Nested::Ambiguous, Nested::Ambiguous) => Nested::Ambiguous,
+        };
+    }
+    best
 }
 
 /// Each fetch with the one it overlaps most, where nearly all have one of their own and the clocks may agree.
-fn as_stated(outer: &[TimeRange], inner: &[TimeRange]) -> Option<usize> {
+fn as_stated(outer: &[TimeRange], inner: &[TimeRange]) -> Option<Vec<(TimeRange, TimeRange)>> {
     let (first, last) = (inner.first()?, inner.last()?);
     let mut pairs = Vec::new();
     let mut within = 0;
@@ -313,14 +377,14 @@ fn as_stated(outer: &[TimeRange], inner: &[TimeRange]) -> Option<usize> {
             .is_some_and(|[low, high]| low <= 0 && 0 <= high)
     };
     let ends = [pairs[0].1.start, pairs[pairs.len() - 1].1.end];
-    ends.into_iter().all(holds).then_some(pairs.len())
+    ends.into_iter().all(holds).then_some(pairs)
 }
 
-/// All lags at which the fetches of the shorter list fit those of the longer one: the number of pairs where one lag does.
-fn by_order(outer: &[TimeRange], inner: &[TimeRange]) -> Option<usize> {
+/// All lags at which the fetches of the shorter list fit those of the longer one.
+fn by_order(outer: &[TimeRange], inner: &[TimeRange]) -> Nested {
     let need = outer.len().min(inner.len()).clamp(FEWEST, ENOUGH);
     if outer.len() < need || inner.len() < need {
-        return None;
+        return Nested::Nowhere;
     }
     let mut fits = Vec::new();
     // Outer k with inner k + lag, lag counted from the least one.
@@ -342,24 +406,22 @@ fn by_order(outer: &[TimeRange], inner: &[TimeRange]) -> Option<usize> {
         let distance = Distance::new(&bounds(&pairs), DRIFT);
         if let Some(distance) = distance.filter(|d| d.drift().is_some()) {
             let zero = distance.at(pairs[0].1.start);
-            fits.push((
-                pairs.len(),
-                zero.is_some_and(|[low, high]| low <= 0 && 0 <= high),
-            ));
+            let at_zero = zero.is_some_and(|[low, high]| low <= 0 && 0 <= high);
+            fits.push((pairs, at_zero));
         }
     }
-    match fits[..] {
-        [] => None,
-        [(pairs, _)] => Some(pairs),
-        _ => {
-            let mut at_zero = fits.iter().filter(|f| f.1);
-            let first = at_zero.next();
-            Some(
-                first
-                    .filter(|_| at_zero.next().is_none())
-                    .map_or(0, |f| f.0),
-            )
+    if fits.len() > 1 {
+        fits.retain(|f| f.1);
+        if fits.len() != 1 {
+            return Nested::Ambiguous;
         }
+    }
+    match fits.pop() {
+        Some((pairs, _)) => Nested::Fits(Fit {
+            pairs,
+            by_order: true,
+        }),
+        None => Nested::Nowhere,
     }
 }
 
@@ -385,7 +447,8 @@ fn ends(outer: TimeRange, inner: TimeRange) -> [i128; 2] {
 /// The recorder that encloses cuts its times to microseconds.
 const QUANTUM: i64 = 1_000;
 
-fn bounds(pairs: &[(TimeRange, TimeRange)]) -> Vec<Bound> {
+/// What pairs say of the distance of the clocks: two bounds each.
+pub(super) fn bounds(pairs: &[(TimeRange, TimeRange)]) -> Vec<Bound> {
     let clamped = |x: i128| i64::try_from(x).unwrap_or(if x < 0 { i64::MIN } else { i64::MAX });
     let one = |&(o, i): &(TimeRange, TimeRange)| {
         let [start, end] = ends(o, i).map(clamped);

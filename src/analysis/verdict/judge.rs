@@ -29,7 +29,7 @@ impl Analysis {
             }
         };
         miss(facts.gpu.is_none(), Missing::NoGpu);
-        miss(r.n_fetch == 0, Missing::NoFetch);
+        miss(r.n_fetch() == 0, Missing::NoFetch);
         miss(facts.rows.is_empty(), Missing::NoSteps);
         miss(self.rank_sets[rank].loaders.is_empty(), Missing::NoWorkers);
         let mut issues = self.issues(&facts);
@@ -116,7 +116,7 @@ impl Analysis {
             };
             out.push(Issue::plain(kind, severity, value, total));
         };
-        let has_fetch = self.ranks[facts.rank].n_fetch > 0;
+        let has_fetch = self.ranks[facts.rank].n_fetch() > 0;
         let gpu = facts.gpu.is_some();
         let (kind, waited) = if gpu {
             (

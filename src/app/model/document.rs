@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::search::Search;
 use super::settings::{recent_text, user_rules};
 use super::walk::Walk;
-use crate::analysis::{Analysis, Cancelled, Found, GoOn, Options, Rules, counted};
+use crate::analysis::{Analysis, Cancelled, Found, GoOn, Options, Rules, counted, placed};
 use crate::import::{ImportReport, Loaded, NoticeKind, Place, Progress, SharedArgs};
 use crate::model::{SpanId, Trace};
 use crate::time::TimeRange;
@@ -181,6 +181,12 @@ impl Document {
         report.sort();
         let trace = Arc::new(trace);
         let go_on = |_thousandths: u32| !progress.is_cancelled();
+        let unplaced = SharedArgs::new(Arc::clone(&trace));
+        let arg = |spans: &[SpanId], go_on: &GoOn<'_>, found: &mut Found<'_>| {
+            unplaced.each(spans, go_on, found);
+        };
+        let trace = placed(trace, &rules, &arg, &|| !progress.is_cancelled());
+        drop(unplaced);
         let args = Arc::new(SharedArgs::new(Arc::clone(&trace)));
         let arg = |spans: &[SpanId], go_on: &GoOn<'_>, found: &mut Found<'_>| {
             args.each(spans, go_on, found);

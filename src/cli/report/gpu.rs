@@ -77,7 +77,7 @@ fn overview(out: &mut String, a: &Analysed, gpus: &[usize]) {
             ms(f.partition.comm),
             ms(f.partition.memcpy),
             ms(f.idle),
-            ms(f.edge),
+            ms(f.edge + f.not_recorded),
             format_count(f.n_ops),
         ]);
     }
@@ -96,7 +96,14 @@ fn one(out: &mut String, a: &Analysed, gpu: usize) {
             note,
         ]);
     };
-    row("busy", f.busy, counted(f.n_ops, "operation"));
+    let mut operations = counted(f.n_ops, "operation");
+    if let Some(most) = f.busy_share_at_most().filter(|_| f.not_recorded > 0) {
+        operations.push_str(&format!(
+            "; at most {:.1} % with what was not recorded",
+            100.0 * most
+        ));
+    }
+    row("busy", f.busy, operations);
     let p = &f.partition;
     for (name, ns) in [
         ("  compute", p.compute),
@@ -115,6 +122,9 @@ fn one(out: &mut String, a: &Analysed, gpu: usize) {
             row(name, ns, note.to_owned());
         }
     }
+    if f.not_recorded > 0 {
+        row("work not recorded", f.not_recorded, lost_text(a, gpu));
+    }
     if f.edge > 0 {
         row(
             "not recorded",
@@ -125,6 +135,35 @@ fn one(out: &mut String, a: &Analysed, gpu: usize) {
     out.push_str(&t.render());
     overlaps(out, a, gpu);
     phases(out, a, gpu);
+}
+
+/// What of a GPU's work is known to be missing.
+fn lost_text(a: &Analysed, gpu: usize) -> String {
+    let gpu = &a.analysis.gpus()[gpu];
+    let mut why = Vec::new();
+    if gpu.lost.graph > 0 {
+        why.push(format!(
+            "{} of {} graph launches",
+            gpu.lost.graph, gpu.lost.calls_graph
+        ));
+    }
+    if gpu.lost.kernel > 0 {
+        why.push(format!(
+            "{} of {} kernel launches",
+            gpu.lost.kernel, gpu.lost.calls_kernel
+        ));
+    }
+    let mut text = match why.is_empty() {
+        true => String::new(),
+        false => format!("{} have no GPU work recorded", why.join(" and ")),
+    };
+    let overrun = gpu.overruns.ops.len();
+    if overrun > 0 {
+        text.push_str(if text.is_empty() { "" } else { "; " });
+        text.push_str(&counted(overrun as u64, "operation"));
+        text.push_str(" ended after the next of the stream began");
+    }
+    text
 }
 
 fn cause_text(cause: GapCause) -> (&'static str, &'static str) {

@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::analysis::{Analysis, Notice, OsProcess, Purpose, Recording, Run};
+use super::Object;
+use crate::analysis::{
+    Analysis, ClockRelation, Notice, OsProcess, Purpose, Recording, Run, Witness,
+};
 use crate::model::Clock;
 
 /// Recordings: a file each, or the folder of a tracer that writes a file for each process.
@@ -66,6 +69,40 @@ pub(super) fn processes(analysis: &Analysis) -> Value {
         })
     };
     analysis.identity().processes.iter().map(one).collect()
+}
+
+/// How the clocks of the recordings of one run are related; times are on the clock of the reference.
+pub(super) fn clocks(analysis: &Analysis) -> Value {
+    let at = |&(t, interval): &(i64, Option<[i64; 2]>)| {
+        let [low, high] = edges(interval);
+        json!([t, low, high])
+    };
+    let one = |c: &ClockRelation| {
+        let [[lo, hi], [lo_start, hi_start], [lo_end, hi_end]] =
+            [c.interval, c.ends[0], c.ends[1]].map(edges);
+        let pairs = c.witnesses.iter();
+        let pairs: Object = pairs
+            .map(|(r, n)| (r.key().to_owned(), (*n).into()))
+            .collect();
+        let witness = |w: Witness| json!([w.value, w.t, w.by.key()]);
+        json!({
+            "source": c.recording, "ref": c.reference, "offset": c.offset,
+            "lo": lo, "hi": hi,
+            "lo_start": lo_start, "hi_start": hi_start, "lo_end": lo_end, "hi_end": hi_end,
+            "at": c.at.iter().map(at).collect::<Value>(),
+            "drift_ppb": c.drift,
+            "how": c.how.text(),
+            "estimate": c.estimate,
+            "one_sided": null,
+            "pairs": pairs,
+            "contradiction": c.contradiction.map(|[lo, hi]| json!({"lo": witness(lo), "hi": witness(hi)})),
+        })
+    };
+    analysis.identity().clocks().iter().map(one).collect()
+}
+
+fn edges(interval: Option<[i64; 2]>) -> [Option<i64>; 2] {
+    [interval.map(|i| i[0]), interval.map(|i| i[1])]
 }
 
 /// The number of worker processes of a training process.

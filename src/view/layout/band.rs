@@ -150,7 +150,7 @@ fn busy(ctx: &Ctx<'_>, gpu: usize, bar: Rect, low: bool, out: &mut Vec<Item>) {
         });
     }
     communication(ctx, gpu, bar, out);
-    not_recorded(ctx, info.record, bar, out);
+    not_recorded(ctx, info, bar, out);
     if low {
         return;
     }
@@ -266,12 +266,31 @@ fn bar_of(ctx: &Ctx<'_>, run: &Run, bar: Rect) -> Rect {
     )
 }
 
-/// Outside its record a GPU is neither busy nor idle.
-fn not_recorded(ctx: &Ctx<'_>, record: TimeRange, bar: Rect, out: &mut Vec<Item>) {
+/// Outside its record, and where launched work was not recorded, a GPU is neither busy nor idle.
+fn not_recorded(ctx: &Ctx<'_>, gpu: &Gpu, bar: Rect, out: &mut Vec<Item>) {
     let extent = ctx.input.trace.extent();
     let theme = ctx.input.theme;
-    for (a, b) in [(extent.start, record.start), (record.end, extent.end)] {
-        let range = TimeRange::new(a, b).clip(ctx.window);
+    let mut ranges = vec![
+        TimeRange::new(extent.start, gpu.record.start).clip(ctx.window),
+        TimeRange::new(gpu.record.end, extent.end).clip(ctx.window),
+    ];
+    // Parts closer than a run's width are one: no more than there are places for.
+    let mut parts = gpu.not_recorded.parts_in(ctx.window);
+    while let Some(&first) = parts.first() {
+        let mut end = first.end;
+        parts = &parts[1..];
+        loop {
+            let near = end.saturating_add(ctx.merge_ns);
+            let n = parts.partition_point(|p| p.start <= near);
+            let Some(last) = n.checked_sub(1) else {
+                break;
+            };
+            end = end.max(parts[last].end);
+            parts = &parts[n..];
+        }
+        ranges.push(TimeRange::new(first.start, end).clip(ctx.window));
+    }
+    for range in ranges {
         if range.is_empty() {
             continue;
         }

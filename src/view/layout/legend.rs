@@ -155,8 +155,10 @@ pub fn legend_of(trace: &Trace, analysis: &Analysis) -> Vec<LegendEntry> {
         r.wait.measure() > r.wait_exposed.measure() + r.wait_unrecorded.measure()
     };
     let extent = trace.extent();
-    let beyond =
-        |g: &crate::analysis::Gpu| g.record.start > extent.start || g.record.end < extent.end;
+    let beyond = |g: &crate::analysis::Gpu| {
+        let ends = g.record.start > extent.start || g.record.end < extent.end;
+        ends || !g.not_recorded.is_empty()
+    };
     let unrecorded =
         ranks.iter().any(|r| !r.wait_unrecorded.is_empty()) || analysis.gpus().iter().any(beyond);
     let runs = analysis.collectives();

@@ -51,6 +51,14 @@ pub fn dig(value: &Value, path: &str) -> Option<Value> {
 /// If a figure is `null` where the trace has what it needs, or a number where it has not.
 pub fn with_zeros(mut report: Value) -> Value {
     let calls = report["syncs"].as_object().is_some_and(|s| !s.is_empty());
+    for gpu in report["gpu"].as_object_mut().expect("gpu").values_mut() {
+        // The references know no GPU work that was lost: with some they are no references.
+        if gpu["not_recorded"] == 0
+            && let Some(parts) = gpu["partition"].as_object_mut()
+        {
+            parts.shift_remove("not_recorded");
+        }
+    }
     for (number, rank) in report["ranks"].as_object_mut().expect("ranks") {
         let gpu = !rank["device"].is_null();
         let figures = &mut rank["loop"];
@@ -82,7 +90,20 @@ pub fn with_zeros(mut report: Value) -> Value {
                     }
                 }
             };
-            fill("loop.", figures, &0.into());
+            // Sums over all recorded waits are zero where there is none: a count stands beside them.
+            for figure in ["wait", "wait_unrecorded"] {
+                assert!(figures[figure].is_i64(), "rank {number} loop.{figure}");
+            }
+            for figure in ["wait_exposed", "wait_hidden"] {
+                assert_eq!(figures[figure].is_i64(), gpu, "rank {number} loop.{figure}");
+                if !gpu {
+                    figures[figure] = 0.into();
+                }
+            }
+            if figures["in_sync"].is_null() {
+                assert!(!calls, "rank {number} loop.in_sync");
+                figures["in_sync"] = 0.into();
+            }
             fill("loop.agg.", &mut figures["agg"], &nothing);
             for step in figures["steps"].as_array_mut().expect("steps") {
                 fill("loop.steps.", step, &0.into());

@@ -1,9 +1,6 @@
 //! Late ranks, from the collectives: what ranks waited, who came last, and how it is drawn; on real files and on made ones.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-
-#[path = "common/mod.rs"]
-mod common;
+use crate::common;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

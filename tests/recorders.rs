@@ -1,5 +1,0 @@
-//! See `suite/recorders`.
-
-mod common;
-#[path = "suite/recorders/mod.rs"]
-mod recorders;

@@ -1,0 +1,220 @@
+//! Which thread is the loop, what it waited for, and what of its GPU's work was lost: small made files of two recorders.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use stallscope::analysis::{Analysis, EndHow, NoArgs, Options, Rules, WaitKind, placed};
+use stallscope::import::{OpenOptions, Progress, open};
+
+use crate::common::scratch;
+
+/// Unix time of the files' zero, µs.
+const ZERO: i64 = 1_700_000_000_000_000;
+const MS: i64 = 1_000_000;
+
+/// A span of torch's file; times in ms.
+fn span(cat: &str, name: &str, tid: i64, start: f64, end: f64) -> Value {
+    json!({"ph": "X", "cat": cat, "name": name, "pid": 500, "tid": tid, "ts": ts(start), "dur": (end - start) * 1000.0})
+}
+
+fn ts(ms: f64) -> f64 {
+    ZERO as f64 + ms * 1000.0
+}
+
+fn call(name: &str, tid: i64, start: f64, correlation: i64) -> Value {
+    let mut call = span("cuda_runtime", name, tid, start, start + 0.01);
+    call["args"] = json!({"correlation": correlation});
+    call
+}
+
+fn kernel(stream: i64, start: f64, end: f64, correlation: i64) -> Value {
+    json!({"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": stream, "ts": ts(start),
+        "dur": (end - start) * 1000.0,
+        "args": {"device": 0, "stream": stream, "correlation": correlation}})
+}
+
+const NEXT: &str = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__";
+
+fn torch(folder: &Path, events: &[Value]) -> PathBuf {
+    let path = folder.join("torch.json");
+    let text = json!({"schemaVersion": 1, "baseTimeNanoseconds": 0, "traceEvents": events});
+    std::fs::write(&path, text.to_string()).unwrap();
+    path
+}
+
+/// A line of DFTracer's file of the same process; times in µs since the files' zero.
+fn line(id: usize, name: &str, start: i64, end: i64) -> String {
+    json!({"id": id, "name": name, "cat": "dataloader", "pid": 500, "tid": 500, "ts": ZERO + start,
+        "dur": end - start, "ph": "X", "args": {"hhash": "h"}})
+    .to_string()
+}
+
+fn analysed(paths: &[PathBuf]) -> Analysis {
+    let options = OpenOptions::default();
+    let loaded = open(paths, &options, &Progress::new()).unwrap();
+    let rules = Rules::builtin();
+    let trace = placed(Arc::new(loaded.trace), &rules, &NoArgs, &|| true);
+    Analysis::with_args(trace, &rules, &Options::default(), &NoArgs, &|_| true).unwrap()
+}
+
+/// Steps of 10 ms: a wait of 4, a launch whose kernel runs for 5.
+fn steps(n: i64, fetching: i64) -> Vec<Value> {
+    steps_with(n, fetching, |_| 4.0)
+}
+
+fn steps_with(n: i64, fetching: i64, wait: impl Fn(i64) -> f64) -> Vec<Value> {
+    let mut events = Vec::new();
+    for k in 0..n {
+        let at = 10.0 * k as f64;
+        events.push(span(
+            "user_annotation",
+            &format!("ProfilerStep#{k}"),
+            500,
+            at,
+            at + 10.0,
+        ));
+        events.push(span("user_annotation", NEXT, fetching, at, at + wait(k)));
+        events.push(call("cudaLaunchKernel", 500, at + 4.1, k + 1));
+        events.push(kernel(7, at + 4.2, at + 9.2, k + 1));
+    }
+    events
+}
+
+#[test]
+fn the_thread_that_launches_is_the_loop_and_not_the_one_that_waits_longest() {
+    let folder = scratch("loop_prefetch");
+    let analysis = analysed(&[torch(&folder, &steps(6, 521))]);
+    let rank = &analysis.ranks()[0];
+    let key = |l| analysis.trace().lane(l).key.as_str();
+    assert_eq!(rank.loop_lane.map(key), Some("C500.500"));
+    assert!(rank.waits.all.is_empty());
+    let [elsewhere] = rank.fetch_elsewhere[..] else {
+        panic!("{:?}", rank.fetch_elsewhere);
+    };
+    assert_eq!(
+        (key(elsewhere.lane), elsewhere.n, elsewhere.time),
+        ("C500.521", 6, 24 * MS)
+    );
+    // In each step nothing of the loop is recorded behind its launch, which ends 4.11 ms after its start. There the GPU is
+    // idle for 0.09 ms before its kernel and 0.8 ms behind it, as far as it is recorded: from the first kernel to the last.
+    assert_eq!(rank.wait_bound, Some(5 * 90_000 + 5 * 800_000));
+}
+
+#[test]
+fn a_fetch_without_a_body_at_the_end_is_no_batch() {
+    let folder = scratch("loop_end");
+    let mut events = steps(5, 500);
+    events.push(span("user_annotation", NEXT, 500, 50.0, 57.0));
+    let analysis = analysed(&[torch(&folder, &events)]);
+    let waits = &analysis.ranks()[0].waits;
+    assert_eq!(waits.batches().count(), 5);
+    let last = waits.all.last().unwrap();
+    assert_eq!(last.kind, WaitKind::End(EndHow::NoBody));
+    let start_up = waits.start_up();
+    assert_eq!(
+        (start_up.runs, start_up.first, start_up.end),
+        (1, 4 * MS, 7 * MS)
+    );
+    assert_eq!(waits.steady(), 16 * MS);
+}
+
+#[test]
+fn two_records_of_one_loop_are_one_and_their_clocks_are_told() {
+    let folder = scratch("loop_twin");
+    // No two waits are alike: equal ones would fit at any distance.
+    let wait = |k: i64| 1.0 + 0.2 * ((k * 7) % 12) as f64;
+    let events = steps_with(12, 500, wait);
+    for ahead in [0, 43_000] {
+        let text: Vec<String> = (0..12_usize)
+            .map(|k| {
+                let at = 10_000 * k as i64 + ahead;
+                let end = at + (wait(k as i64) * 1000.0).round() as i64;
+                line(k, "fetch.iter", at - 5, end + 10)
+            })
+            .collect();
+        let dft = folder.join(format!("ahead_{ahead}"));
+        std::fs::create_dir_all(&dft).unwrap();
+        std::fs::write(dft.join("run-app.pfw"), format!("[\n{}\n", text.join("\n"))).unwrap();
+        let both = [torch(&folder, &events), dft];
+        for paths in [both.clone(), [both[1].clone(), both[0].clone()]] {
+            let analysis = analysed(&paths);
+            assert_eq!(analysis.ranks().len(), 1);
+            let rank = &analysis.ranks()[0];
+            assert_eq!(rank.loop_lanes.len(), 2, "ahead {ahead}");
+            assert_eq!(rank.waits.all.len(), 12);
+            assert!(
+                rank.waits
+                    .all
+                    .iter()
+                    .all(|w| w.records == 2 && w.before.is_some())
+            );
+            let [clock] = analysis.identity().clocks() else {
+                panic!("two recordings");
+            };
+            let [low, high] = clock.interval.unwrap();
+            assert!(
+                low <= ahead * 1000 && ahead * 1000 <= high && high - low < 30_000,
+                "{clock:?}"
+            );
+            assert_eq!(clock.offset != 0, ahead != 0);
+            let moved = analysis.notices().iter().any(|n| n.code == "clock_moved");
+            assert_eq!(moved, ahead != 0);
+            let range = rank.wait_ranges.unwrap()[0];
+            let exposed = rank.wait_exposed.measure();
+            assert!(range[0] <= exposed && exposed <= range[1]);
+        }
+    }
+}
+
+#[test]
+fn time_behind_a_launch_without_its_kernel_is_neither_busy_nor_idle() {
+    let folder = scratch("loop_lost");
+    let mut events = steps(6, 500);
+    // Of the third step the kernel's record is gone.
+    events.retain(|e| e["cat"] != "kernel" || e["args"]["correlation"] != 3);
+    let analysis = analysed(&[torch(&folder, &events)]);
+    let gpu = &analysis.gpus()[0];
+    assert_eq!((gpu.lost.kernel, gpu.lost.calls_kernel), (1, 6));
+    // From the call at 24.1 ms to the next kernel of the stream at 34.2 ms.
+    assert_eq!(gpu.not_recorded.measure(), 10_100_000);
+    let window = analysis.trace().extent();
+    let f = analysis.gpu_figures(0, window);
+    assert_eq!(f.busy + f.idle + f.not_recorded + f.edge, window.len());
+    assert_eq!(analysis.ranks()[0].wait_lost, 4 * MS);
+    let notice = analysis
+        .notices()
+        .iter()
+        .find(|n| n.code == "launches_lost");
+    assert!(
+        notice.unwrap().text.contains("1 of 6 kernel launches"),
+        "{notice:?}"
+    );
+}
+
+#[test]
+fn calls_that_are_recorded_into_a_graph_lose_nothing() {
+    let folder = scratch("loop_capture");
+    let mut events = steps(6, 500);
+    events.push(call("cudaStreamBeginCapture", 500, 61.0, 100));
+    events.push(call("cudaLaunchKernel", 500, 61.1, 101));
+    events.push(call("cudaStreamEndCapture", 500, 61.2, 102));
+    let analysis = analysed(&[torch(&folder, &events)]);
+    assert_eq!(analysis.gpus()[0].lost.lost(), 0);
+}
+
+#[test]
+fn an_operation_that_outlasts_the_next_of_its_stream_is_not_believed() {
+    let folder = scratch("loop_overrun");
+    let mut events = steps(6, 500);
+    for e in &mut events {
+        if e["cat"] == "kernel" && e["args"]["correlation"] == 2 {
+            e["dur"] = json!(25_000.0);
+        }
+    }
+    let analysis = analysed(&[torch(&folder, &events)]);
+    let gpu = &analysis.gpus()[0];
+    assert_eq!((gpu.overruns.ops.len(), gpu.overruns.worst), (1, 15 * MS));
+    assert_eq!(gpu.busy.measure(), 25 * MS);
+    assert_eq!(gpu.not_recorded.measure(), 10 * MS);
+}
