@@ -180,7 +180,10 @@ fn compare(
         compared += 1;
         diffs.compare(&format!("{case}: notice {code}"), wanted, own);
     }
-    for code in PRESENT {
+    // Whether a clock is moved depends on the rules that may be left out, too.
+    let moved = |p: &&str| p.starts_with("clocks") && p.ends_with("offset");
+    let any = excused.iter().any(|p| moved(&p));
+    for code in PRESENT.iter().filter(|c| **c != "clock_moved" || !any) {
         let wanted = !expected["notices"][code].is_null();
         let mut own = got["notices"].as_array().into_iter().flatten();
         let own = own.any(|n| n["code"] == **code);
