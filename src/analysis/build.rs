@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::Analysis;
-use super::base::core::{Core, find_gpus, lanes_of_gpus, source_extents};
+use super::base::core::{Core, find_gpus, lanes_of_gpus, repeated, source_extents};
 use super::base::gpus::{self, Gpu, GpuSets};
 use super::base::lanes::LaneIndex;
 use super::base::launches::Launches;
@@ -110,6 +110,7 @@ impl Analysis {
         let launches = Launches::new(&trace, &layers, &lane_gpu);
         let names = NameKinds::new(trace.names());
         let source_extents = source_extents(&trace, &lanes);
+        let repeated = repeated(&trace, &identity, &lanes, &layers);
         let core = Core {
             trace,
             layers,
@@ -122,6 +123,7 @@ impl Analysis {
             launches,
             names,
             source_extents,
+            repeated,
         };
         watch.reached(550)?;
         Self::figures(core, rules, options, args, &watch)

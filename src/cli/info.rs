@@ -174,6 +174,7 @@ fn to_text(opened: &Opened) -> String {
     );
     let who = identity(opened);
     processes_text(&mut out, trace, &who);
+    clocks_text(&mut out, &who);
     devices_text(&mut out, trace);
     lanes_text(&mut out, trace, &who);
     categories_text(&mut out, trace);
@@ -307,6 +308,26 @@ fn processes_text(out: &mut String, trace: &Trace, who: &Identity) {
     }
     section(out, "Processes", &t);
     more(out, who.processes.len(), PROCESSES_SHOWN, "processes");
+}
+
+/// How far the clocks of the files of one run are apart.
+fn clocks_text(out: &mut String, who: &Identity) {
+    let titles = ["<clock of", "<against", "<apart by", "<told by", "<placed"];
+    let mut t = Table::new(&titles);
+    for clock in who.clocks() {
+        let name = |r: usize| table::shorten(&printable(&who.recordings[r].name()), 32);
+        t.row(vec![
+            name(clock.recording),
+            name(clock.reference),
+            clock.apart(),
+            clock.told_by(),
+            match clock.offset {
+                0 => "as its clock says".to_owned(),
+                offset => format!("moved by {} ({})", format_ns(-offset), clock.how.text()),
+            },
+        ]);
+    }
+    section(out, "Clocks", &t);
 }
 
 fn section(out: &mut String, title: &str, t: &Table) {

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use stallscope::analysis::{Analysis, EndHow, NoArgs, Options, Rules, WaitKind, placed};
+use stallscope::analysis::{
+    Analysis, EndHow, LayerId, NoArgs, Options, Rules, Scope, WaitKind, placed,
+};
 use stallscope::import::{OpenOptions, Progress, open};
 
 use crate::common::scratch;
@@ -149,6 +151,14 @@ fn two_records_of_one_loop_are_one_and_their_clocks_are_told() {
                     .iter()
                     .all(|w| w.records == 2 && w.before.is_some())
             );
+            // Work is counted, not recorders.
+            let selection = analysis.selection(analysis.trace().extent(), Scope::All);
+            let fetch = selection
+                .rows
+                .iter()
+                .find(|r| r.layer == LayerId::FETCH)
+                .unwrap();
+            assert_eq!((fetch.count, fetch.sum), (12, rank.wait.measure()));
             let [clock] = analysis.identity().clocks() else {
                 panic!("two recordings");
             };

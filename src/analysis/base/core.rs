@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::base::lanes::{Lane, LaneIndex, Started};
 use crate::analysis::base::launches::Launches;
@@ -30,6 +30,8 @@ pub(in crate::analysis) struct Core {
     pub names: NameKinds,
     /// From the first to the last span of each source that is of a thread or a GPU.
     pub source_extents: Vec<TimeRange>,
+    /// Layers of lanes whose spans another recorder of the same thread has, too.
+    pub repeated: FxHashSet<(LaneId, LayerId)>,
 }
 
 impl Core {
@@ -44,6 +46,19 @@ impl Core {
     /// What a span's name says.
     pub fn name_kind(&self, span: SpanId) -> NameKind {
         self.names.of(self.trace.spans().name(span))
+    }
+
+    /// The process of a lane, one for all its recorders: its first record.
+    pub fn recorded_process(&self, lane: LaneId) -> Option<ProcessId> {
+        let own = self.process_of(lane)?;
+        let process = self.identity.of_record(own);
+        let first = process.and_then(|p| self.identity.processes[p].records.first());
+        Some(first.copied().unwrap_or(own))
+    }
+
+    /// Whether spans of a lane are counted with another record of its thread.
+    pub fn is_repeated(&self, lane: LaneId, layer: LayerId) -> bool {
+        !self.repeated.is_empty() && self.repeated.contains(&(lane, layer))
     }
 
     /// The lanes of a rank's training process that are of no GPU; all of the rank where none trains.
@@ -155,6 +170,38 @@ impl<'a> CallCursor<'a> {
         }
         None
     }
+}
+
+/// What two recorders have of one thread is counted once, by layer: of the record with most spans of it.
+pub(in crate::analysis) fn repeated(
+    trace: &Trace,
+    who: &Identity,
+    lanes: &[LaneIndex],
+    layers: &Layers,
+) -> FxHashSet<(LaneId, LayerId)> {
+    let mut out = FxHashSet::default();
+    let all = who.processes.iter().enumerate();
+    for (process, _) in all.filter(|(_, p)| p.recordings.len() > 1) {
+        let threads = who.threads(trace, process).into_values();
+        for records in threads.filter(|r| r.len() > 1) {
+            let mut most: FxHashMap<LayerId, (u64, LaneId)> = FxHashMap::default();
+            for &lane in &records {
+                let columns = Lane::new(trace, layers.column(), lane);
+                for (layer, count) in lanes[lane.index()].counted(&columns) {
+                    let best = most.entry(layer).or_insert((count, lane));
+                    let loser = if count > best.0 {
+                        std::mem::replace(best, (count, lane)).1
+                    } else {
+                        lane
+                    };
+                    if loser != best.1 {
+                        out.insert((loser, layer));
+                    }
+                }
+            }
+        }
+    }
+    out
 }
 
 /// From the first to the last span of each source that is of a thread or a GPU.

@@ -254,6 +254,20 @@ impl LaneIndex {
         covered.length - covered.reach.saturating_sub(t).max(0)
     }
 
+    /// The layers that occur, with their number of spans.
+    pub fn counted(&self, lane: &Lane<'_>) -> Vec<(LayerId, u64)> {
+        let all = TimeRange {
+            start: i64::MIN,
+            end: i64::MAX,
+        };
+        let counts = self.started(lane, all);
+        self.layers
+            .iter()
+            .copied()
+            .zip(counts.into_iter().map(|s| s.count))
+            .collect()
+    }
+
     /// The latest end of its spans.
     pub fn last_end(&self) -> Option<i64> {
         self.ends.all().filter(|_| !self.layers.is_empty())

@@ -142,7 +142,7 @@ fn owners(core: &Core, lane_rank: &[Option<usize>], gpu_sets: &[GpuSets]) -> Vec
     for lane in core.trace.lane_ids() {
         let owner = match core.lane_gpu[lane.index()] {
             Some(gpu) => Owner::Gpu(gpu),
-            None => Owner::Process(core.process_of(lane)),
+            None => Owner::Process(core.recorded_process(lane)),
         };
         let key = (owner, lane_rank[lane.index()]);
         lanes.entry(key).or_default().push(lane);

@@ -295,12 +295,14 @@ impl Analysis {
         {
             let columns = self.core.columns(lane);
             let index = self.core.index(lane);
-            for (layer, s) in index.layers.iter().zip(index.started(&columns, window)) {
+            let counted = |layer: LayerId| !self.core.is_repeated(lane, layer);
+            let started = index.layers.iter().zip(index.started(&columns, window));
+            for (layer, s) in started.filter(|(l, _)| counted(**l)) {
                 counts[layer.index()].started += s.count;
                 counts[layer.index()].whole += s.whole;
             }
             index.open_at(&columns, window.start, |i| {
-                counts[columns.of[i].index()].open += 1;
+                counts[columns.of[i].index()].open += u64::from(counted(columns.of[i]));
             });
             index.open_at(&columns, window.end, |i| {
                 counts[columns.of[i].index()].past |= columns.starts[i] >= window.start;
@@ -343,7 +345,9 @@ impl Analysis {
                     durations[index.slot(columns.of[i])].push(columns.durs[i]);
                 }
             }
-            Some(index.layers.iter().copied().zip(durations).collect())
+            let found = index.layers.iter().copied().zip(durations);
+            let counted = found.filter(|(layer, _)| !self.core.is_repeated(lane, *layer));
+            Some(counted.collect())
         };
         let parts: Vec<BTreeMap<LayerId, Vec<i64>>> =
             lanes.par_iter().map(gather).collect::<Option<_>>()?;

@@ -128,6 +128,34 @@ pub struct ClockRelation {
 }
 
 impl ClockRelation {
+    /// The interval in words: `-16.3 µs to 4.8 µs`, or why there is none.
+    #[must_use]
+    pub fn apart(&self) -> String {
+        match self.interval {
+            Some([low, high]) => format!("{} to {}", format_ns(low), format_ns(high)),
+            None if self.contradiction.is_some() => "contradiction".to_owned(),
+            None => "cannot be told".to_owned(),
+        }
+    }
+
+    /// The witnesses in words: `24 fetches`.
+    #[must_use]
+    pub fn told_by(&self) -> String {
+        let of = |(relation, n): (&Relation, &usize)| {
+            let what = match relation {
+                Relation::Nested => "fetches of both",
+                Relation::Collective => "collectives",
+                Relation::Chain => "other file of both",
+            };
+            format!("{n} {what}")
+        };
+        let all: Vec<String> = self.witnesses.iter().map(of).collect();
+        match all.is_empty() {
+            true => "nothing".to_owned(),
+            false => all.join(", "),
+        }
+    }
+
     /// By how much the recording may be moved at a time of the trace and still fit all witnesses, ns; `None` where nothing
     /// tells it.
     #[must_use]

@@ -10,6 +10,7 @@ use super::super::table::{Table, ms, percent, printable};
 use super::{IN_FULL, heading, of_rank, say};
 use crate::analysis::{Missing, Verdict, counted};
 use crate::columns::{Output, RANK, shown};
+use crate::model::LaneId;
 use crate::time::{format_count, format_ns};
 
 /// What was opened, in a few words: file names, or the folder that holds all of them.
@@ -64,6 +65,63 @@ pub fn title(out: &mut String, a: &Analysed) {
     }
 }
 
+/// Which recorders have the thread of a loop, and how far their clocks are apart.
+fn recorders(out: &mut String, a: &Analysed, rank: usize) {
+    let (trace, who) = (a.analysis.trace(), a.analysis.identity());
+    let lanes = &a.analysis.ranks()[rank].loop_lanes;
+    if lanes.len() < 2 {
+        return;
+    }
+    let of = |l: LaneId| trace.source(trace.lane(l).source);
+    let names: Vec<&str> = lanes.iter().map(|&l| of(l).tracer.name).collect();
+    let recordings: Vec<usize> = lanes
+        .iter()
+        .map(|&l| who.recording(trace.lane(l).source))
+        .collect();
+    let mut clocks = who.clocks().iter();
+    let clock =
+        clocks.find(|c| recordings.contains(&c.recording) && recordings.contains(&c.reference));
+    let clocks = clock.map_or(String::new(), |c| {
+        format!("; clocks apart by {} ({})", c.apart(), c.told_by())
+    });
+    say(
+        out,
+        &format!("Recorded by {}{clocks}.", names.join(" and ")),
+    );
+}
+
+/// Waits that are no step's: for the loader to start, and for its end.
+fn start_up(out: &mut String, a: &Analysed, rank: usize) {
+    let waits = &a.analysis.ranks()[rank].waits;
+    let start = waits.start_up();
+    if start.runs < 2 && start.end == 0 {
+        return;
+    }
+    let mut parts = vec![format!("first waits {}", format_ns(start.first))];
+    if start.make_outside > 0 {
+        parts.push(format!(
+            "making iterators {}",
+            format_ns(start.make_outside)
+        ));
+    }
+    if start.end > 0 {
+        parts.push(format!("at its end {}", format_ns(start.end)));
+    }
+    say(
+        out,
+        &format!(
+            "The loader started {} in the whole trace: {}; all other waits {}.",
+            if start.runs == 1 {
+                "once".to_owned()
+            } else {
+                format!("{} times", start.runs)
+            },
+            parts.join(", "),
+            format_ns(waits.steady()),
+        ),
+    );
+}
+
 /// What the loop of a rank waited for, and what the GPU did meanwhile.
 pub fn waits(out: &mut String, a: &Analysed, rank: usize) {
     let r = &a.analysis.ranks()[rank];
@@ -74,6 +132,28 @@ pub fn waits(out: &mut String, a: &Analysed, rank: usize) {
     };
     let total = r.wait.measure_in(a.window);
     let n = r.wait.parts_in(a.window).len();
+    if let Some(other) = r
+        .fetch_elsewhere
+        .iter()
+        .max_by_key(|f| f.n)
+        .filter(|_| r.wait.is_empty())
+    {
+        let lane = printable(&a.analysis.trace().lane(other.lane).key);
+        let bound = r.wait_bound.map_or(String::new(), |ns| {
+            format!(
+                " It waited beside an idle GPU for {} at most.",
+                format_ns(ns)
+            )
+        });
+        say(
+            out,
+            &format!(
+                "The loop's own waiting is not named: another thread ({lane}) fetched {} batches.{bound}",
+                other.n
+            ),
+        );
+        return;
+    }
     if r.wait.is_empty() {
         say(
             out,
@@ -129,6 +209,8 @@ pub fn waits(out: &mut String, a: &Analysed, rank: usize) {
         ));
     }
     out.push_str(&t.render());
+    recorders(out, a, rank);
+    start_up(out, a, rank);
     longest(out, a, rank);
 }
 
