@@ -171,6 +171,36 @@ pub fn format_ns(ns: i64) -> String {
     format!("{} {}", unit.format(ns, decimals), unit.symbol())
 }
 
+/// A length in three significant digits, for sentences: `602 ms`, `15.1 ms`, `1.23 s`.
+#[must_use]
+pub fn about_ns(ns: i64) -> String {
+    let size = i128::from(ns).abs();
+    // Rounded to three digits, half up.
+    let mut scale = 1_i128;
+    while size / scale >= 1_000 {
+        scale *= 10;
+    }
+    let mut rounded = (size + scale / 2) / scale * scale;
+    let unit = match rounded {
+        0..1_000 => Unit::Ns,
+        1_000..1_000_000 => Unit::Us,
+        1_000_000..1_000_000_000 => Unit::Ms,
+        _ => Unit::S,
+    };
+    let one = i128::from(unit.ns());
+    let whole = rounded / one;
+    rounded %= one;
+    let mut text = group_digits(whole);
+    let fraction = format!("{:09}", rounded * (1_000_000_000 / one));
+    let fraction = fraction.trim_end_matches('0');
+    if !fraction.is_empty() {
+        text.push('.');
+        text.push_str(fraction);
+    }
+    let sign = if ns < 0 { "-" } else { "" };
+    format!("{sign}{text} {}", unit.symbol())
+}
+
 /// Why a text is not a time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a time: write a number and a unit, as in 1.25s, 205ms, 30us or 400ns")]

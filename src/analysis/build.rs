@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use super::Analysis;
 use super::base::core::{Core, find_gpus, lanes_of_gpus, repeated, source_extents};
+use super::base::cycles::{self, Cycles};
 use super::base::gpus::{self, Gpu, GpuSets};
 use super::base::lanes::LaneIndex;
 use super::base::launches::Launches;
@@ -18,6 +19,7 @@ use super::base::phases::Phases;
 use super::base::primary::{self, Primary};
 use super::base::queues::Queue;
 use super::base::rank_sets::{self, IdleByPhase, RankSets};
+use super::base::stalls::{self, Stalls};
 use super::base::steps::{self, StepSource};
 use super::base::syncs::{CallStarts, SyncBase};
 use super::base::tails;
@@ -144,7 +146,7 @@ impl Analysis {
         let keys = primary::keys(&core.trace, &core.devices, &numbers, &primaries);
         let (gpus, gpu_sets) = build_gpus(&core, &numbers, &primaries, keys, options, watch);
         watch.reached(700)?;
-        let ranks = build_ranks(
+        let mut ranks = build_ranks(
             &core,
             (rules, args),
             (&numbers, &primaries),
@@ -152,6 +154,8 @@ impl Analysis {
             options,
             watch,
         )?;
+        let several = ranks.len() > 1;
+        let cycles = cycles_of(&core, &mut ranks);
         notices.extend(unknown_work::notices(&core, &gpus, &ranks));
         let waits = loops::waits(&ranks);
         watch.reached(750)?;
@@ -170,10 +174,13 @@ impl Analysis {
             calls: &call_starts,
             tolerance: options.sync_tol,
         };
-        let several = ranks.len() > 1;
         let rank_sets: Vec<RankSets> = ranks
             .par_iter()
-            .map(|r| rank_sets::build(&base, r, several, &gpu_sets, watch))
+            .map(|r| rank_sets::build(&base, r, several))
+            .collect();
+        let stalls: Vec<Stalls> = ranks
+            .par_iter()
+            .map(|r| stalls::stalls(&core, r, r.gpu.map(|g| (&gpus[g], &gpu_sets[g]))))
             .collect();
         watch.reached(850)?;
         let recorded: Vec<_> = ranks.iter().map(|r| recorded::recorded(&core, r)).collect();
@@ -181,14 +188,7 @@ impl Analysis {
         let step_rows = step_rows
             .map(|((r, s), k)| step_table::rows(&core, r, s, k, &gpus, watch))
             .collect();
-        let idle_by_phase = (0..gpus.len())
-            .map(|g| {
-                let own = ranks.iter().position(|r| r.gpu == Some(g));
-                let rank = own.or((!several).then_some(0))?;
-                ranks.get(rank)?.loop_lane?;
-                Some(IdleByPhase::new(&gpus[g], rank, &rank_sets[rank]))
-            })
-            .collect();
+        let idle_by_phase = idle_by_phase(&gpus, &ranks, &rank_sets);
         watch.reached(900)?;
         let (sets, tails) = rayon::join(
             || LayerSets::new(&core, &ranks, &gpus, &gpu_sets, watch),
@@ -218,7 +218,9 @@ impl Analysis {
             ranks,
             notices,
             primaries,
+            cycles,
             rank_sets,
+            stalls,
             recorded,
             loads_by_itself,
             step_rows,
@@ -228,6 +230,17 @@ impl Analysis {
             collectives,
         })
     }
+}
+
+/// Idle time of each GPU by phase of the rank that works on it, or of the only one.
+fn idle_by_phase(gpus: &[Gpu], ranks: &[Rank], sets: &[RankSets]) -> Vec<Option<IdleByPhase>> {
+    let of = |(g, gpu): (usize, &Gpu)| {
+        let own = ranks.iter().position(|r| r.gpu == Some(g));
+        let rank = own.or((ranks.len() < 2).then_some(0))?;
+        ranks.get(rank)?.loop_lane?;
+        Some(IdleByPhase::new(gpu, rank, &sets[rank]))
+    };
+    gpus.iter().enumerate().map(of).collect()
 }
 
 /// The number of the explicit step that a rank is in.
@@ -309,6 +322,22 @@ fn build_ranks(
         ranks.push(rank);
     }
     Ok(ranks)
+}
+
+/// What is judged of each rank; tells the steps in which the loader started.
+fn cycles_of(core: &Core, ranks: &mut [Rank]) -> Vec<Cycles> {
+    let records = cycles::records(core, ranks);
+    let all: Vec<Cycles> = ranks
+        .par_iter()
+        .zip(records)
+        .map(|(rank, record)| cycles::cycles(core, rank, record))
+        .collect();
+    for (rank, cycles) in ranks.iter_mut().zip(&all) {
+        for (step, cycle) in rank.steps.iter_mut().zip(&cycles.all) {
+            step.first = cycle.first;
+        }
+    }
+    all
 }
 
 fn by_lane<T: Default + Send>(

@@ -17,6 +17,7 @@ mod notices;
 mod sums;
 mod verdict;
 
+pub use base::cycles::{Confidence, Cycle, Cycles};
 pub use base::gpus::{GapCause, Gpu};
 pub use base::lanes::Started;
 pub use base::launches::Launched;
@@ -37,13 +38,14 @@ pub use collectives::matching::{Collective, CommGroup, Matched, Matching, Member
 pub use collectives::ranks::{Collectives, Ends};
 pub use figures::gpu::{Gap, GpuFigures, Partition};
 pub use figures::insight::{InferredPasses, LoadingDuring, QUEUE_FULL, WaitRow};
+pub use figures::judged::{Account, CycleRow, Judged, Unjudged};
 pub use figures::memory::Memory;
 pub use figures::pace::{Basis, Pace};
 pub use figures::ranks::{RankMeans, RankTable, Straggler, StragglerKind, straggler};
 pub use figures::rates::{Costs, Job, RateSet, Rates, WhatIf};
 pub use figures::selection::{GpuHeadline, LayerRow, Percentiles, Scope, Selection, WaitParts};
 pub use figures::span::{NameRow, SpanFigures};
-pub use figures::step_table::{ColumnSummary, StepRow, steady};
+pub use figures::step_table::{ColumnSummary, StepRow};
 pub use figures::streams::{STREAMS_PAIRED, StreamPair, StreamPairs};
 pub use figures::training_loop::{LaneFigures, LoopFigures};
 pub use figures::windows::{LayerGroup, MAX_WINDOWS, TooManyWindows, WINDOW_GROUPS, WindowCell};
@@ -62,8 +64,10 @@ pub use sums::intervals::Union;
 pub use sums::stats::{percentile, percentile_sorted, ratio, round6};
 pub use sums::watch::{Cancelled, OnProgress};
 pub use verdict::issue::{
-    Burst, Evidence, Issue, IssueKind, LeftOut, Sentences, SteadyGpu, Verdict,
+    Burst, Communication, Details, Evidence, Issue, IssueKind, LeftOut, Pattern, PauseName, Place,
+    Sentences, Verdict, Whole,
 };
+pub use verdict::ledger::{GapCounts, IdleClass, Ledger};
 pub use verdict::missing::Missing;
 pub use verdict::texts::{PROFILED_SPEED, counted, percent};
 
@@ -84,7 +88,11 @@ pub struct Analysis {
     notices: Vec<Notice>,
     /// By rank.
     primaries: Vec<base::primary::Primary>,
+    /// By rank: what is judged of its loop.
+    cycles: Vec<Cycles>,
     rank_sets: Vec<base::rank_sets::RankSets>,
+    /// By rank: what its idle time belongs to.
+    stalls: Vec<base::stalls::Stalls>,
     /// By rank: which of its figures the record can tell.
     recorded: Vec<figures::recorded::Recorded>,
     /// By rank: the loop loads its own batches.
@@ -164,6 +172,14 @@ impl Analysis {
     #[must_use]
     pub fn collectives(&self) -> &[Collectives] {
         &self.collectives
+    }
+    /// What is judged of the loop of a rank.
+    ///
+    /// # Panics
+    /// If there is no such rank.
+    #[must_use]
+    pub fn cycles(&self, rank: usize) -> &Cycles {
+        &self.cycles[rank]
     }
     /// All batch waits, by start.
     #[must_use]

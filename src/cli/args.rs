@@ -7,6 +7,7 @@ use std::str::FromStr;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::analysis::IssueKind;
 use crate::time::{TimeRange, parse_ns, parse_range};
 use crate::view::Theme;
 
@@ -190,15 +191,42 @@ pub struct Check {
     #[command(flatten)]
     /// What to analyse.
     pub scope: Scope,
-    /// Largest share of the step time in which the GPU had nothing to do because the loop waited for data: 5%.
+    /// Largest share of the judged steps, and of the loop where the loader starts again, in which the GPU had nothing to
+    /// do because the loop waited for data: 5%.
     #[arg(long, value_name = "PCT")]
     pub max_exposed_wait: Option<Percent>,
-    /// Largest median step time: 120ms.
+    /// Largest share of the loop in which the GPU had nothing to do during checkpoints, evaluation, logging, garbage
+    /// collection, compilation, making loaders and pauses of the CPU: 5%.
+    #[arg(long, value_name = "PCT")]
+    pub max_stall: Option<Percent>,
+    /// Largest time of a step, also where the loop runs ahead of the GPU: 120ms.
     #[arg(long, value_name = "TIME", value_parser = parse_positive)]
     pub max_step_time: Option<i64>,
+    /// Smallest share of the record that the judged steps must be: 50%.
+    #[arg(long, value_name = "PCT")]
+    pub min_judged: Option<Percent>,
+    /// The verdict must be one of these: COMPUTE_BOUND,NO_SINGLE_BOUND.
+    #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = parse_kind)]
+    pub expect: Vec<IssueKind>,
     /// Smallest overlap of two streams of a GPU, as share of the shorter busy time: 7:16=50%.
     #[arg(long, value_name = "A:B=PCT", value_parser = parse_overlap)]
     pub min_overlap: Vec<Overlap>,
+}
+
+impl Check {
+    /// Nothing to check was named.
+    pub fn has_no_limit(&self) -> bool {
+        let shares = [self.max_exposed_wait, self.max_stall, self.min_judged];
+        shares.iter().all(Option::is_none)
+            && self.max_step_time.is_none()
+            && self.expect.is_empty()
+            && self.min_overlap.is_empty()
+    }
+}
+
+fn parse_kind(text: &str) -> Result<IssueKind, String> {
+    IssueKind::find(text)
+        .ok_or_else(|| format!("`{text}` is no verdict: write INPUT_BOUND, COMPUTE_BOUND, …"))
 }
 
 /// A share as it was typed, in integers: a limit is compared exactly.

@@ -8,8 +8,9 @@ use super::args::{Check, Overlap, Percent};
 use super::steady::Steady;
 use super::table::{Table, percent};
 use super::{CliError, EXIT_BROKEN, EXIT_INCONCLUSIVE, EXIT_UNREADABLE, load};
+use crate::analysis::{IdleClass, IssueKind, Union, Verdict, counted};
 use crate::model::{DeviceId, StreamId};
-use crate::time::format_ns;
+use crate::time::{about_ns, format_ns};
 
 /// What became of one limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,12 +41,11 @@ struct Line {
 
 /// Runs the command.
 pub fn run(args: &Check, out: &mut dyn Write) -> Result<u8, CliError> {
-    if args.max_exposed_wait.is_none()
-        && args.max_step_time.is_none()
-        && args.min_overlap.is_empty()
-    {
+    if args.has_no_limit() {
         return Err(CliError::Usage(
-            "check needs a limit: --max-exposed-wait 5%, --max-step-time 120ms or --min-overlap 7:16=50%.".to_owned(),
+            "check needs a limit: --max-exposed-wait 5%, --max-stall 5%, --max-step-time 120ms, --min-judged 50%, \
+             --expect COMPUTE_BOUND or --min-overlap 7:16=50%."
+                .to_owned(),
         ));
     }
     let opened = load::open(&args.input.paths, &args.input.open)?;
@@ -87,10 +87,11 @@ fn doubt(lines: &mut [Line], a: &Analysed) {
     if why.is_empty() {
         return;
     }
+    // Why it is open says more than what it rests on.
     let but = format!("holds for what was read, but {}", why.join(" and "));
     for line in lines.iter_mut().filter(|l| l.outcome == Outcome::Holds) {
         line.outcome = Outcome::Inconclusive;
-        line.note = format!("{but}; {}", line.note);
+        line.note.clone_from(&but);
     }
 }
 
@@ -115,11 +116,25 @@ fn judge(a: &Analysed, args: &Check) -> Vec<Line> {
     }
     for &rank in &ranks {
         if let Some(limit) = args.max_exposed_wait {
-            lines.push(exposed_wait(a, rank, name("exposed wait", rank), limit));
+            lines.extend(exposed_wait(a, rank, &|what| name(what, rank), limit));
         }
         if let Some(limit) = args.max_step_time {
-            lines.push(step_time(a, rank, name("median step", rank), limit));
+            lines.push(step_time(a, rank, name("step time", rank), limit));
         }
+        if let Some(limit) = args.max_stall {
+            lines.push(stall(a, rank, name("stalls", rank), limit));
+        }
+        if let Some(limit) = args.min_judged {
+            lines.push(judged_share(
+                a,
+                rank,
+                name("judged share of the record", rank),
+                limit,
+            ));
+        }
+    }
+    if !args.expect.is_empty() {
+        lines.push(expected(a, &args.expect));
     }
     for limit in &args.min_overlap {
         lines.extend(overlap(a, limit));
@@ -146,74 +161,198 @@ fn unknown(what: String, limit: String, note: &str) -> Line {
     }
 }
 
-fn exposed_wait(a: &Analysed, rank: usize, what: String, limit: Percent) -> Line {
+/// Why exposed waits of a rank cannot be told at all.
+fn no_exposure(a: &Analysed, rank: usize) -> Option<&'static str> {
     let r = &a.analysis.ranks()[rank];
+    if r.gpu.is_none() {
+        Some("no GPU events: nobody can tell when the GPU was idle")
+    } else if r.wait.is_empty() {
+        Some("the loop's own waiting is not named: name it with --rules")
+    } else {
+        None
+    }
+}
+
+/// The exposed waits of the judged steps, and where the loader started again those of the whole loop.
+fn exposed_wait(
+    a: &Analysed,
+    rank: usize,
+    what: &dyn Fn(&str) -> String,
+    limit: Percent,
+) -> Vec<Line> {
     let text = limit_text("≤", limit);
     let steady = Steady::of(a, rank);
-    if r.gpu.is_none() {
-        return unknown(
+    let first = what("exposed wait, judged steps");
+    if let Some(why) = no_exposure(a, rank) {
+        return vec![unknown(first, text, why)];
+    }
+    if !steady.judged.enough() {
+        return vec![unknown(first, text, "fewer than two whole steps")];
+    }
+    let r = &a.analysis.ranks()[rank];
+    let judged = &steady.judged;
+    let once: i64 = judged.left_out().filter_map(|c| c.wait).sum();
+    let mut notes = vec![steady.judged()];
+    if judged.starts_again() == 0 && once > 0 {
+        notes.push(format!(
+            "{} more once, at the loader's start",
+            about_ns(once)
+        ));
+    }
+    let measure = |of: &Union| {
+        (
+            of.intersect(&r.wait_exposed),
+            of.intersect(&r.wait_unrecorded),
+        )
+    };
+    let judge = |what: String, of: &Union, notes: &[String]| {
+        let (exposed, unrecorded) = measure(of);
+        share_line(
             what,
-            text,
-            "no GPU events: nobody can tell when the GPU was idle",
-        );
+            text.clone(),
+            (exposed.measure(), unrecorded.measure(), of.measure()),
+            limit,
+            notes,
+        )
+    };
+    let mut lines = vec![judge(first, &judged.set, &notes)];
+    if judged.starts_again() > 0 {
+        let starts = counted(judged.starts_again() as u64, "start");
+        let note = format!("{starts} of the loader after the first");
+        let what = what("exposed wait, loop (with restarts)");
+        lines.push(judge(what, &judged.reach, &[note]));
     }
-    if r.n_fetch() == 0 {
-        return unknown(
-            what,
-            text,
-            "no batch waits were recognised: name yours with --rules",
-        );
-    }
-    if steady.rows.len() < 2 {
-        return unknown(what, text, "fewer than two whole steps");
-    }
-    let time = steady.time();
-    let exposed = steady.sum(|s| s.wait_exposed);
-    let unrecorded = steady.sum(|s| s.wait_unrecorded);
-    let (outcome, note) = if !within(exposed, time, limit) {
-        (Outcome::Broken, String::new())
-    } else if within(exposed + unrecorded, time, limit) {
-        (Outcome::Holds, String::new())
+    lines
+}
+
+/// A limit on the share of a part that lies between what is known and that with what is not recorded.
+fn share_line(
+    what: String,
+    text: String,
+    (part, unrecorded, whole): (i64, i64, i64),
+    limit: Percent,
+    notes: &[String],
+) -> Line {
+    let mut notes = notes.to_vec();
+    let outcome = if !within(part, whole, limit) {
+        Outcome::Broken
+    } else if within(part + unrecorded, whole, limit) {
+        Outcome::Holds
     } else {
-        let note = format!(
-            "{} of waits are not recorded and may be exposed",
+        let text = format!(
+            "{} are not recorded and may belong to it",
             format_ns(unrecorded)
         );
-        (Outcome::Inconclusive, note)
+        notes.insert(0, text);
+        Outcome::Inconclusive
     };
-    let steps = steady.judged();
     Line {
         what,
         limit: text,
-        measured: percent(exposed, time),
+        measured: percent(part, whole),
         outcome,
-        note: if note.is_empty() {
-            steps
-        } else {
-            format!("{note}; {steps}")
+        note: notes.join("; "),
+    }
+}
+
+/// What the loop stands still beside its waits: named stalls and pauses.
+fn stall(a: &Analysed, rank: usize, what: String, limit: Percent) -> Line {
+    const STALLS: [IdleClass; 7] = [
+        IdleClass::Checkpoint,
+        IdleClass::Eval,
+        IdleClass::Log,
+        IdleClass::Gc,
+        IdleClass::Compile,
+        IdleClass::Loader,
+        IdleClass::Pause,
+    ];
+    let text = limit_text("≤", limit);
+    let verdict = a.analysis.verdict(rank, a.window);
+    if !verdict.judged.enough() {
+        return unknown(what, text, "fewer than two whole steps");
+    }
+    let whole = verdict.judged.reach.measure();
+    let found = STALLS.map(|c| (c, verdict.ledger.get(c)));
+    let part: i64 = found.iter().map(|f| f.1).sum();
+    let largest = found.iter().max_by_key(|f| f.1).filter(|f| f.1 > 0);
+    let mut notes = vec!["of the loop".to_owned()];
+    notes.extend(largest.map(|(c, ns)| format!("most of it {}: {}", c.key(), about_ns(*ns))));
+    let mut line = share_line(
+        what,
+        text,
+        (part, verdict.ledger.get(IdleClass::Unknown), whole),
+        limit,
+        &notes,
+    );
+    if a.analysis.ranks()[rank].gpu.is_none() && line.outcome == Outcome::Holds {
+        line.outcome = Outcome::Inconclusive;
+        line.note = format!("no GPU events: pauses cannot be told; {}", line.note);
+    }
+    line
+}
+
+/// How much of the record is judged. Little says nothing about the run, only about what can be told of it.
+fn judged_share(a: &Analysed, rank: usize, what: String, limit: Percent) -> Line {
+    let judged = a.analysis.judged(rank, a.window);
+    let account = judged.account;
+    let (part, whole) = (account.judged, account.total());
+    let enough =
+        i128::from(part) * i128::from(Percent::WHOLE) >= i128::from(whole) * i128::from(limit.0);
+    Line {
+        what,
+        limit: limit_text("≥", limit),
+        measured: percent(part, whole),
+        outcome: match enough && whole > 0 {
+            true => Outcome::Holds,
+            false => Outcome::Inconclusive,
         },
+        note: format!("{} of {} are judged", about_ns(part), about_ns(whole)),
+    }
+}
+
+/// Whether the verdict to show is one of those expected.
+fn expected(a: &Analysed, kinds: &[IssueKind]) -> Line {
+    let ranks = a.ranks();
+    let verdicts = a.analysis.verdicts(a.window);
+    let shown = verdicts.iter().find(|v| ranks.contains(&v.rank));
+    let kind = shown.map_or(IssueKind::Inconclusive, Verdict::kind);
+    let text: Vec<&str> = kinds.iter().map(|k| k.key()).collect();
+    let outcome = if kinds.contains(&kind) {
+        Outcome::Holds
+    } else if kind == IssueKind::Inconclusive {
+        Outcome::Inconclusive
+    } else {
+        Outcome::Broken
+    };
+    let headline = shown.and_then(|v| v.issues.first());
+    Line {
+        what: "verdict".to_owned(),
+        limit: text.join(" or "),
+        measured: kind.key().to_owned(),
+        outcome,
+        note: headline.map_or_else(String::new, |i| i.text.verdict.clone()),
     }
 }
 
 fn step_time(a: &Analysed, rank: usize, what: String, limit: i64) -> Line {
     let text = format!("≤ {}", format_ns(limit));
     let steady = Steady::of(a, rank);
-    let median = steady
-        .median(|row| Some(row.time()))
-        .filter(|_m| steady.rows.len() >= 2);
-    let Some(median) = median else {
+    let Some(pace) = steady.pace.filter(|_p| steady.judged.enough()) else {
         return unknown(what, text, "fewer than two whole steps");
     };
+    let mut note = format!("{}; {}", pace.basis.key(), steady.judged());
+    if let Some(why) = pace.instead_of_median() {
+        note = format!("{why} (CPU median {}); {note}", about_ns(pace.median));
+    }
     Line {
         what,
         limit: text,
-        measured: format_ns(median),
-        outcome: if median <= limit {
-            Outcome::Holds
-        } else {
-            Outcome::Broken
+        measured: format_ns(pace.per_step()),
+        outcome: match pace.per_step() <= limit {
+            true => Outcome::Holds,
+            false => Outcome::Broken,
         },
-        note: steady.judged(),
+        note,
     }
 }
 

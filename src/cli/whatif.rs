@@ -10,7 +10,7 @@ use super::rows::{cells, heads};
 use super::steady::Steady;
 use super::table::{Table, ms, percent, sentence};
 use super::{CliError, EXIT_INCONCLUSIVE, load};
-use crate::analysis::{Basis, Missing, PROFILED_SPEED, Rates, WhatIf, counted};
+use crate::analysis::{Basis, IdleClass, Missing, PROFILED_SPEED, Rates, WhatIf, counted};
 use crate::columns::{Output, WHAT_IF, column, shown};
 use crate::export::rows::object;
 
@@ -88,17 +88,20 @@ fn why_not(a: &Analysed, rank: usize) -> String {
 /// What was measured, and how.
 fn measured(out: &mut String, a: &Analysed, rank: usize, rates: &Rates) {
     let (c, pace) = (&rates.costs, &rates.pace);
-    let median = Steady::of(a, rank).median(|row| Some(row.time()));
     let wait = match a.analysis.ranks()[rank].gpu {
         Some(_) => "exposed wait",
         None => "wait (CPU clock)",
     };
     out.push_str(&format!(
-        "Measured with {}: {} ms per step (mean of {}; median {} ms), of it {} ms {wait}.\n",
+        "Measured with {}: {} ms per step (mean of {}{}), of it {} ms {wait}.\n",
         counted(u64::from(rates.workers), "worker"),
         ms(ns(pace.step)),
         counted(pace.steps as u64, "step"),
-        median.map_or_else(|| "-".to_owned(), ms),
+        pace.instead_of_median()
+            .map_or_else(String::new, |why| format!(
+                "; the median of the CPU's steps, {} ms, is not it: {why}",
+                ms(pace.median)
+            )),
         ms(ns(pace.wait)),
     ));
     let alone = rates.workers == 0;
@@ -156,7 +159,7 @@ fn predictions(out: &mut String, a: &Analysed, args: &Whatif, rank: usize, rates
             notes.push("loading keeps up");
         }
         if args.cache == 0.0 && Some(n) == rates.recommended_workers {
-            notes.push("with a quarter to spare");
+            notes.push("with 25 % headroom");
         }
         row(&rates.what_if(n, args.cores, args.cache), &notes.join(", "));
     }
@@ -179,13 +182,17 @@ fn predictions(out: &mut String, a: &Analysed, args: &Whatif, rank: usize, rates
 /// (idle after synchronising calls, time of the steps judged), ns; `None` where it was not measured.
 fn bubbles(a: &Analysed, rank: usize) -> Option<(i64, i64)> {
     let verdict = a.analysis.verdict(rank, a.window);
-    Some((verdict.steady_gpu?.bubble, verdict.steady_wait.2))
+    let known = a.analysis.ranks()[rank].gpu.is_some() && verdict.judged.enough();
+    known.then(|| {
+        let idle = verdict.ledger.get(IdleClass::Sync);
+        (idle, verdict.judged.account.judged)
+    })
 }
 
 fn no_sync(out: &mut String, a: &Analysed, rank: usize) {
     match bubbles(a, rank) {
         Some((bubble, time)) => out.push_str(&format!(
-            "Without synchronising calls: the GPU stood idle {} ms after them, {} of the step time, beside waits for data.\n\
+            "Without synchronising calls: the GPU stood idle {} ms after them, {} of the judged steps, beside waits for data.\n\
              That is the most that can be won.\n",
             ms(bubble),
             percent(bubble, time),
@@ -215,7 +222,7 @@ fn to_json(a: &Analysed, args: &Whatif, rank: usize, rates: Option<&Rates>) -> V
     });
     json!({
         "rank": a.analysis.ranks()[rank].rank,
-        "measured_step": Steady::of(a, rank).median(|row| Some(row.time())),
+        "measured_step": Steady::of(a, rank).pace.map(|p| p.per_step()),
         "measured": costs,
         "predictions": predictions,
         "no_sync": if args.no_sync { bubbles(a, rank).map(|(b, t)| json!({"bubble": b, "step_time": t})) } else { None },

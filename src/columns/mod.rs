@@ -31,7 +31,7 @@ pub use layers::LAYER;
 pub use names::{NAME, SPAN};
 pub use queues::QUEUE;
 pub use ranks::RANK;
-pub use steps::STEP;
+pub use steps::{STEP, is_empty_phase};
 pub use streams::STREAM_PAIR;
 pub use syncs::{SYNC, SYNC_NAME};
 pub use waits::WAIT;

@@ -5,8 +5,8 @@ use serde_json::{Map, Value, json};
 
 use super::rows::{self, by_phase, object};
 use crate::analysis::{
-    Analysis, ColumnSummary, GapCause, GpuHow, Issue, LayerId, LeftOut, Missing, OwnRule,
-    RankMeans, RateSet, Rates, StepRow, StepSource, Verdict, round6,
+    Analysis, ColumnSummary, GapCause, GpuHow, LayerId, OwnRule, RankMeans, RateSet, Rates,
+    StepRow, StepSource, round6,
 };
 use crate::columns::{
     Column, LANE, Output, QUEUE, RANK, SPAN, STEP, STREAM_PAIR, SYNC, WHAT_IF, WORKER, column,
@@ -50,6 +50,7 @@ pub struct ReportOptions {
 
 mod identity;
 mod loops;
+mod verdict;
 mod windows;
 
 pub use windows::fixed_window;
@@ -214,14 +215,12 @@ fn rank_json(
         "workers": workers(analysis, r, window),
         "gpu_primary": key.and_then(|k| gpus.get(k)),
     });
-    if let Some(s) = verdict.steady_gpu {
-        out["steady_gpu"] = json!({
-            "exposed_comm": s.exposed_comm, "exposed_h2d": s.exposed_h2d, "bubble": s.bubble,
-            "host_idle": s.host_idle, "other_idle": s.other_idle, "unknown_idle": s.unknown_idle,
-            "compute": s.compute,
-        });
+    if let Value::Object(loop_) = &mut out["loop"] {
+        let pace = verdict::pace(analysis.pace(&verdict.judged));
+        loop_.insert("pace".to_owned(), pace);
     }
-    out["verdict"] = verdict_json(analysis, &verdict);
+    out["comm"] = verdict::communication(&verdict);
+    out["verdict"] = verdict::verdict(analysis, &verdict);
     let rates = analysis.rates(r, window);
     out["rates"] = rates.as_ref().map_or(Value::Null, rates_json);
     out["whatif"] = rates.as_ref().map_or(Value::Null, |r| what_if(analysis, r));
@@ -236,7 +235,7 @@ fn loop_json(analysis: &Analysis, r: usize, window: TimeRange, light: bool) -> V
     let Some(f) = analysis.loop_figures(r, window) else {
         return Value::Null;
     };
-    let rank = &analysis.ranks()[r];
+    let (rank, cycles) = (&analysis.ranks()[r], analysis.cycles(r));
     let (rows, partial) = analysis.step_rows(r, window);
     let (waits, exposure, gpu) = (
         f.wait.is_some(),
@@ -267,6 +266,11 @@ fn loop_json(analysis: &Analysis, r: usize, window: TimeRange, light: bool) -> V
         "wait": f.wait.unwrap_or(0), "wait_exposed": on_gpu(f.wait_exposed),
         "wait_hidden": on_gpu(f.wait_hidden), "wait_unrecorded": f.wait_unrecorded.unwrap_or(0),
         "steps_how": rank.steps_how.text(),
+        "steps_confidence": cycles.confidence.map(|c| {
+            json!({"source": rank.steps_how.text(), "marks": c.marks, "regular": c.regular})
+        }),
+        "starts": cycles.all.iter().filter(|c| c.first).count(),
+        "restarts": cycles.restarts.len(),
         "dropped_fetches": rank.dropped_fetches,
         "n_steps": rows.len(),
         "partial_steps": partial,
@@ -310,47 +314,6 @@ fn workers(analysis: &Analysis, r: usize, window: TimeRange) -> Value {
         "procs": rows.collect::<Object>(), "n_procs": f.rows.len(), "load_sum": f.load_sum,
         "busiest": f.busiest, "hidden_sum": f.hidden_sum, "exposed_sum": f.exposed_sum,
         "any_load": f.any_load, "any_load_hidden": f.any_load_hidden,
-    })
-}
-
-fn issue(i: &Issue) -> Value {
-    let mut out = json!({"kind": i.kind.key(), "share": i.share, "severity": i.severity.key()});
-    if let Some(gpu) = i.gpu_clock {
-        out["clock"] = if gpu { "gpu" } else { "cpu" }.into();
-    }
-    if let Some(b) = i.burst {
-        out["bursty"] = b.bursty.into();
-    }
-    out["value"] = i.value.into();
-    out["total"] = i.total.into();
-    out["text"] = json!({"verdict": i.text.verdict, "why": i.text.why, "next": i.text.next});
-    let evidence = i.evidence.iter();
-    out["evidence"] = evidence
-        .map(|e| json!({"span": e.span.0, "start": e.range.start, "end": e.range.end, "value": e.value}))
-        .collect();
-    out
-}
-
-fn verdict_json(analysis: &Analysis, v: &Verdict) -> Value {
-    let texts = v.missing.iter();
-    let texts: Object = texts
-        .map(|m: &Missing| (m.key().to_owned(), analysis.missing_text(v.rank, *m).into()))
-        .collect();
-    json!({
-        "issues": v.issues.iter().map(issue).collect::<Value>(),
-        "verdict": v.kind().key(),
-        "missing": v.missing.iter().map(|m| m.key()).collect::<Vec<_>>(),
-        "missing_texts": texts,
-        "steps": v.steps, "steady_steps": v.steady_steps, "partial_steps": v.partial_steps,
-        "judged": v.judged,
-        "left_out": v.left_out.iter().map(left_out).collect::<Value>(),
-    })
-}
-
-fn left_out(l: &LeftOut) -> Value {
-    json!({
-        "step": l.label, "reason": l.reason, "wait": l.wait, "wait_exposed": l.exposed,
-        "longest": l.place.map(|p| json!({"span": p.span.0, "start": p.range.start, "end": p.range.end})),
     })
 }
 

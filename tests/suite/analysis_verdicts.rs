@@ -246,7 +246,10 @@ fn what_ran_inside_the_waits_is_named_by_its_own_time() {
     assert_eq!(verdict.kind(), IssueKind::InputBound);
     let why = &verdict.issues[0].text.why;
     // Two steady steps; collate is less than a twentieth.
-    assert!(why.contains("ran decode 60 ns, resize 40 ns"), "{why}");
+    assert!(
+        why.contains("(self time): decode 60 ns, resize 40 ns"),
+        "{why}"
+    );
     assert!(
         !why.contains("collate") && !why.contains("outside"),
         "{why}"
@@ -262,11 +265,9 @@ fn steps_that_were_not_judged_are_named_with_their_waits() {
     };
     assert_eq!((left.label.as_str(), left.wait), ("step 0", 355_057_967));
     assert_eq!(left.place.unwrap().value, 355_057_967);
-    let judged = &verdict.judged;
-    assert!(judged.contains("11 of 12 whole steps"), "{judged}");
-    assert!(
-        judged.contains("355.058 ms, the longest wait of all"),
-        "{judged}"
+    assert_eq!(
+        verdict.coverage,
+        "Based on 11 of 12 steps; step 0 is left out: it includes the loader's start (355 ms, the longest wait of all)."
     );
     let values: Vec<i64> = verdict.issues[0].evidence.iter().map(|e| e.value).collect();
     let exposed: Vec<i64> = {
@@ -294,7 +295,8 @@ fn evidence_lies_inside_the_trace_and_counts_judged_time_only() {
     assert_eq!(analysis.gpus()[0].record.start, -1000);
     let verdict = analysis.verdict(0, analysis.trace().extent());
     let issue = &verdict.issues[0];
-    assert_eq!((issue.kind, issue.value), (IssueKind::LaunchBound, 90));
+    // Two gaps are no habit of launching slowly.
+    assert_eq!((issue.kind, issue.value), (IssueKind::HostStall, 90));
     let got: Vec<(i64, i64, i64)> = issue
         .evidence
         .iter()
@@ -342,7 +344,7 @@ fn ranks_that_share_a_gpu_have_their_own_exposed_waits() {
 }
 
 #[test]
-fn a_call_that_waits_for_another_gpu_leaves_no_bubble_on_the_ranks_own() {
+fn a_call_leaves_its_bubble_on_the_gpu_that_it_waits_for() {
     let case = |device: i64| {
         json!({
             "lanes": [
@@ -364,13 +366,11 @@ fn a_call_that_waits_for_another_gpu_leaves_no_bubble_on_the_ranks_own() {
                 ["launch", "m", "e"], ["launch", "p", "f"]]
         })
     };
-    for (device, own, lost) in [(0, 25, 25), (1, 40, 0)] {
+    for (device, own) in [(0, 25), (1, 40)] {
         let analysis = built(&case(device));
         let extent = analysis.trace().extent();
         let call = analysis.sync_calls(extent)[0];
         assert_eq!(analysis.sync(call).bubble, Some(own), "GPU {device}");
-        let sums = analysis.verdict(0, extent).steady_gpu.unwrap();
-        assert_eq!(sums.bubble, lost, "GPU {device}");
     }
 }
 

@@ -395,7 +395,7 @@ fn a_loop_that_loads_by_itself_is_predicted_from_its_waits() {
         &[
             "Raise num_workers",
             "Note: There are no loader workers",
-            "left out: ProfilerStep#3",
+            "Based on 11 of 12 steps; step 3 is left out",
         ],
     );
     assert!(!report.contains("open DFTracer") && !report.contains("are not in this"));

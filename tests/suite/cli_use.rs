@@ -288,6 +288,10 @@ fn what_a_tracer_does_not_record_is_unknown() {
             "n_ops",
             "wait_exposed_ns",
             "optimizer_ns",
+            "gc_ns",
+            "compile_ns",
+            "log_ns",
+            "loader_ns",
         ];
         assert_eq!(
             cell.is_empty(),

@@ -40,6 +40,9 @@ mod report_docs;
 mod rows;
 mod samples;
 mod support;
+mod verdict_kinds;
+mod verdict_cases;
+mod cli_check;
 mod ui;
 
 #[path = "../../examples/support/mod.rs"]

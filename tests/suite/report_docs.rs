@@ -188,32 +188,68 @@ ranks.*.workers.hidden_sum | ns | Of the sum the GPU worked
 ranks.*.workers.exposed_sum | ns | Of the sum the GPU had nothing to do
 ranks.*.workers.any_load | ns | At least one loads
 ranks.*.workers.any_load_hidden | ns | Of it the GPU worked
-ranks.*.steady_gpu.compute | ns | Compute in the judged steps
-ranks.*.steady_gpu.exposed_comm | ns | Communication without compute in them
-ranks.*.steady_gpu.exposed_h2d | ns | Copies to the device without compute and communication in them
-ranks.*.steady_gpu.bubble | ns | Idle after synchronising calls in them
-ranks.*.steady_gpu.host_idle | ns | Idle because nothing was launched, beside waits and bubbles
-ranks.*.steady_gpu.other_idle | ns | Idle although something was launched, beside waits and bubbles
-ranks.*.steady_gpu.unknown_idle | ns | Idle of unknown cause, beside waits and bubbles
+ranks.*.loop.steps_confidence.source | text | What steps were inferred from, where nobody marked them
+ranks.*.loop.steps_confidence.marks | count | Its marks
+ranks.*.loop.steps_confidence.regular | share | Steps behind the first within a quarter of their median time
+ranks.*.loop.starts | count | Steps in which the loader starts
+ranks.*.loop.restarts | count | Of them found by a fetch that delivered nothing
+ranks.*.loop.pace.step | ns | What a judged step takes, to the end of its GPU work where the loop runs ahead
+ranks.*.loop.pace.basis | text | `median`, `mean, GPU drained` or `mean, CPU clock`
+ranks.*.loop.pace.runs_ahead | flag | Steps end before their GPU work does
+ranks.*.loop.pace.median | ns | Median of the judged steps on the CPU's clock
+ranks.*.loop.pace.steps | count | Steps measured
+ranks.*.comm.time | ns | Communication in the judged steps
+ranks.*.comm.exposed | ns | Of it not covered by compute
+ranks.*.comm.wait | ns | Of it waiting for a late rank
+ranks.*.comm.wait_exposed | ns | Of that not covered by compute
+ranks.*.comm.transfer_exposed | ns | Of the exposed the transfer itself
 ranks.*.verdict.verdict | text | Kind of the first issue
+ranks.*.verdict.headline | text | The first issue in a sentence
+ranks.*.verdict.evidence_text | text | What shows it
+ranks.*.verdict.cure | text | What to do, on which condition, and the most it can bring
 ranks.*.verdict.issues.*.kind | text | What bounds the rank
-ranks.*.verdict.issues.*.share | share | Its part of the time of the judged steps
+ranks.*.verdict.issues.*.value | ns | Its time
+ranks.*.verdict.issues.*.share | share | The same as a part of `of_ns`
+ranks.*.verdict.issues.*.of | text | What that is: `judged` steps, `loop` (from the end of the first step on) or `record`
+ranks.*.verdict.issues.*.of_ns | ns | Its length
 ranks.*.verdict.issues.*.severity | text | `critical`, `warning` or `info`
-ranks.*.verdict.issues.*.clock | text | `gpu` or `cpu`: what a wait was measured by
-ranks.*.verdict.issues.*.bursty | flag | A quarter of the steps holds most of the waiting
-ranks.*.verdict.issues.*.value | ns | Part of that share
-ranks.*.verdict.issues.*.total | ns | Whole of that share
+ranks.*.verdict.issues.*.clock | text | `gpu` or `cpu`: whose time it is
+ranks.*.verdict.issues.*.pattern | text | `every step`, `some steps` or `burst`
+ranks.*.verdict.issues.*.burst.k | count | The fewest steps that hold nine tenths of it
+ranks.*.verdict.issues.*.burst.n | count | Steps, and other stretches of the loop that hold some
+ranks.*.verdict.issues.*.burst.share | share | What the k hold
+ranks.*.verdict.issues.*.burst.steps | text | The first of them
+ranks.*.verdict.issues.*.burst.period | count | They are so many steps apart
+ranks.*.verdict.issues.*.names.*.name | text | A range that covers a pause
+ranks.*.verdict.issues.*.names.*.ns | ns | Pauses in it
+ranks.*.verdict.issues.*.names.*.n | count | How many
+ranks.*.verdict.issues.*.where | text | `step start`, `inside` or `between steps`
+ranks.*.verdict.issues.*.by_loader.* | ns | Its part in the waits of one name
+ranks.*.verdict.issues.*.gain_at_most | ns | The most that can be won
 ranks.*.verdict.issues.*.text.verdict | text | The issue in a sentence
 ranks.*.verdict.issues.*.text.why | text | What shows it
 ranks.*.verdict.issues.*.text.next | text | What to look at next
-ranks.*.verdict.issues.*.evidence.*.span |  | A span that shows it
-ranks.*.verdict.issues.*.evidence.*.start | ns | Begin of the place
-ranks.*.verdict.issues.*.evidence.*.end | ns | End of the place
-ranks.*.verdict.issues.*.evidence.*.value | ns | What it costs there
-ranks.*.verdict.missing | text | Signals that were not recorded
-ranks.*.verdict.missing_texts.* | text | How to record each
+ranks.*.verdict.issues.*.evidence.occurrences | count | How often it happened
+ranks.*.verdict.issues.*.evidence.gaps_per_step | count | Gaps of the GPU per judged step
+ranks.*.verdict.issues.*.evidence.kernel_median | ns | Median length of a kernel
+ranks.*.verdict.issues.*.evidence.suspicious | ns | Its part in ranges whose names look like waits
+ranks.*.verdict.issues.*.evidence.places.*.span |  | A span that shows it
+ranks.*.verdict.issues.*.evidence.places.*.start | ns | Begin of the place
+ranks.*.verdict.issues.*.evidence.places.*.end | ns | End of the place
+ranks.*.verdict.issues.*.evidence.places.*.value | ns | What it costs there
+ranks.*.verdict.missing | text | Signals that were not recorded, and why nothing is concluded
+ranks.*.verdict.missing_texts.* | text | The same in sentences
+ranks.*.verdict.account.judged | ns | Window in judged steps
+ranks.*.verdict.account.first | ns | In steps in which the loader starts
+ranks.*.verdict.account.partial | ns | In steps that the window cuts
+ranks.*.verdict.account.between | ns | Between steps
+ranks.*.verdict.account.outside | ns | Before the first and behind the last step
+ranks.*.verdict.judged_share | share | Judged part of the window
+ranks.*.verdict.coverage.low | flag | The judged steps are less than half of the window or shorter than another part
+ranks.*.verdict.coverage.longest | text | Longest other part: `first`, `between` or `outside`
+ranks.*.verdict.ledger.* | ns | Idle time of the loop by what it belongs to; without a GPU, time of the loop
 ranks.*.verdict.steps | count | Whole steps in the window
-ranks.*.verdict.steady_steps | count | Of them judged
+ranks.*.verdict.n_judged | count | Of them judged
 ranks.*.verdict.partial_steps | count | Steps partly in the window
 ranks.*.verdict.judged | text | The same in a sentence
 ranks.*.verdict.left_out.*.step | text | A step that was not judged
@@ -244,7 +280,7 @@ ranks.*.rates.load_from_waits | flag | The loop loads by itself: its waits stand
 ranks.*.rates.workers | count | Workers that loaded at the same time
 ranks.*.rates.batches | count | Batches loaded
 ranks.*.rates.needed_workers | count | Workers with which loading keeps up
-ranks.*.rates.recommended_workers | count | The same with a quarter to spare
+ranks.*.rates.recommended_workers | count | The same with 25 % headroom
 ranks.*.rates.profiled | flag | The tracer slows training: profiled speed is not training speed
 ranks.*.rates.job.steps | count | Steps of the job
 ranks.*.rates.job.epochs | count | Runs of the loader

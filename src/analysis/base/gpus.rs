@@ -87,6 +87,8 @@ pub(in crate::analysis) struct GpuSets {
     pub h2d_exposed: Union,
     pub memcpy_in_compute: Union,
     pub causes: Causes,
+    /// The same by part of `idle`, where a call counts from its return on: only then the work was handed over.
+    pub handed_over: Vec<GapCause>,
 }
 
 /// Parts per prefix sum of [`Causes`].
@@ -138,17 +140,6 @@ impl Causes {
         };
         let (a, b) = (until(window.start), until(window.end));
         std::array::from_fn(|i| b[i] - a[i])
-    }
-
-    /// The parts of a subset of `idle` by cause, in the order of [`GapCause::ALL`].
-    pub fn split(&self, idle: &Union, subset: &Union) -> [Union; 4] {
-        GapCause::ALL.map(|cause| {
-            let parts = subset.parts().iter().copied().filter(|p| {
-                let i = idle.parts().partition_point(|g| g.start <= p.start);
-                i > 0 && self.of[i - 1] == cause
-            });
-            Union::from_sorted(parts)
-        })
     }
 
     pub fn heap_bytes(&self) -> usize {
@@ -228,7 +219,7 @@ pub(in crate::analysis) fn build(
             )
         },
     );
-    let causes = Causes::new(&idle, causes(core, &lanes, &busy, &idle, kernel_gap));
+    let (asked, handed_over) = causes(core, &lanes, &busy, &idle, kernel_gap);
     let sets = GpuSets {
         memcpy_in_compute: memcpy.intersect(compute),
         memcpy,
@@ -236,7 +227,8 @@ pub(in crate::analysis) fn build(
         memcpy_only,
         memset_only,
         h2d_exposed,
-        causes,
+        causes: Causes::new(&idle, asked),
+        handed_over,
         classes,
     };
     let gpu = Gpu {
@@ -316,17 +308,19 @@ fn unmatched_launch_after(core: &Core, source: crate::model::SourceId, t: i64) -
     })
 }
 
-/// The cause of each idle part: from the earliest launch call of the operations that start at its end.
+/// The cause of each idle part, from the launch calls of the operations that start at its end: by the earliest start of
+/// one, and by the earliest return.
 fn causes(
     core: &Core,
     lanes: &[LaneId],
     busy: &Union,
     idle: &Union,
     kernel_gap: i64,
-) -> Vec<GapCause> {
+) -> (Vec<GapCause>, Vec<GapCause>) {
     const NONE: i64 = i64::MAX;
     let gaps = idle.parts();
-    let mut asked = vec![NONE; gaps.len()];
+    // (earliest start, earliest end) of the calls.
+    let mut asked = vec![(NONE, NONE); gaps.len()];
     let spans = core.trace.spans();
     for &lane in lanes {
         let columns = core.columns(lane);
@@ -346,23 +340,26 @@ fn causes(
             if gaps[g].end == start
                 && let Some(call) = calls.call(columns.id(i))
             {
-                asked[g] = asked[g].min(spans.start(call));
+                let call = spans.range(call);
+                let (from, until) = asked[g];
+                asked[g] = (from.min(call.start), until.min(call.end));
             }
         }
     }
     let end = busy.hull().map_or(i64::MAX, |h| h.end);
+    let cause = |gap: &TimeRange, asked: i64| {
+        if gap.end > end || asked == NONE {
+            GapCause::Unknown
+        } else if asked > gap.start {
+            GapCause::Host
+        } else if gap.len() <= kernel_gap {
+            GapCause::Kernel
+        } else {
+            GapCause::Other
+        }
+    };
     gaps.iter()
         .zip(asked)
-        .map(|(gap, asked)| {
-            if gap.end > end || asked == NONE {
-                GapCause::Unknown
-            } else if asked > gap.start {
-                GapCause::Host
-            } else if gap.len() <= kernel_gap {
-                GapCause::Kernel
-            } else {
-                GapCause::Other
-            }
-        })
-        .collect()
+        .map(|(gap, (from, until))| (cause(gap, from), cause(gap, until)))
+        .unzip()
 }

@@ -32,6 +32,14 @@ pub struct Options {
     pub min_steps_warn: usize,
     /// Steps needed to call something critical.
     pub min_steps_crit: usize,
+    /// Gaps of this length or more before a late launch are pauses: one by one they are no habit, ns.
+    pub pause: i64,
+    /// Shorter ones are pauses too where a judged step has fewer than this many.
+    pub min_launch_gaps: usize,
+    /// Share of the judged steps from which idle time without a known cause keeps other causes from being named.
+    pub unknown: f64,
+    /// Share of the record below which the judged steps are little of it.
+    pub min_judged: f64,
     /// Compute share from which a loop without another issue is compute-bound.
     pub compute_bound: f64,
     /// Straggler score from which it is a warning.
@@ -62,6 +70,10 @@ impl Default for Options {
             crit: 0.20,
             min_steps_warn: 2,
             min_steps_crit: 20,
+            pause: 1_000_000,
+            min_launch_gaps: 20,
+            unknown: 0.20,
+            min_judged: 0.50,
             compute_bound: 0.90,
             straggler_warn: 0.10,
             straggler_crit: 0.20,

@@ -1,19 +1,15 @@
-//! Sets of a rank from which steps, verdicts and windows are measured: phases, bubbles, causes outside waits, loading.
+//! Sets of a rank from which steps and windows are measured: phases, synchronising calls, loading.
 
 use std::collections::BTreeMap;
 
-use rayon::prelude::*;
-
 use crate::analysis::base::core::Core;
-use crate::analysis::base::gpus::{Gpu, GpuSets, unite_all};
+use crate::analysis::base::gpus::{Gpu, unite_all};
 use crate::analysis::base::loops::Rank;
 use crate::analysis::base::syncs::SyncBase;
 use crate::analysis::layers::ids::LayerId;
 use crate::analysis::sums::intervals::Union;
 use crate::analysis::sums::overlap::Overlap;
-use crate::analysis::sums::watch::Watch;
 use crate::model::{LaneId, ProcessId};
-use crate::time::TimeRange;
 
 /// Loading work of one process.
 #[derive(Debug)]
@@ -36,23 +32,13 @@ pub(in crate::analysis) struct RankSets {
     pub compute: Union,
     /// Synchronising calls on the loop's lane.
     pub sync: Union,
-    /// Idle after synchronising calls of the loop, without waits for data.
-    pub bubble: Union,
-    /// Idle time in waits and bubbles, by the cause of its gap: what verdicts on causes leave out.
-    pub excused: [Union; 4],
     pub loaders: Vec<Loader>,
     pub any_load: Union,
     pub any_load_hidden: Overlap,
 }
 
 /// Builds the sets of one rank.
-pub(in crate::analysis) fn build(
-    base: &SyncBase<'_>,
-    rank: &Rank,
-    several: bool,
-    gpu_sets: &[GpuSets],
-    watch: &Watch<'_>,
-) -> RankSets {
+pub(in crate::analysis) fn build(base: &SyncBase<'_>, rank: &Rank, several: bool) -> RankSets {
     let core = base.core;
     let mut sets = RankSets::default();
     if let Some(lane) = rank.loop_lane {
@@ -64,9 +50,6 @@ pub(in crate::analysis) fn build(
         sets.phases = base.phases[lane.index()].unions();
         sets.compute = of(&LayerId::COMPUTE_PHASES);
         sets.sync = of(&[LayerId::SYNC]);
-        if let Some(gpu) = rank.gpu {
-            bubbles(base, rank, lane, (gpu, &gpu_sets[gpu]), &mut sets, watch);
-        }
     }
     loaders(
         core,
@@ -76,38 +59,6 @@ pub(in crate::analysis) fn build(
         &mut sets,
     );
     sets
-}
-
-fn bubbles(
-    base: &SyncBase<'_>,
-    rank: &Rank,
-    lane: LaneId,
-    (gpu, gpu_sets): (usize, &GpuSets),
-    sets: &mut RankSets,
-    watch: &Watch<'_>,
-) {
-    let calls: Vec<_> = base
-        .core
-        .spans_of(lane, LayerId::SYNC)
-        .into_iter()
-        .filter(|(_, r)| !r.is_empty())
-        .collect();
-    let after = |&(call, range): &(crate::model::SpanId, TimeRange)| {
-        if watch.stopped() {
-            return None;
-        }
-        let waited = base.waited(call);
-        // What was waited for on another GPU leaves that one idle, not this.
-        if waited.gpu != Some(gpu) {
-            return None;
-        }
-        base.bubble_window(range, &waited)
-    };
-    let ranges: Vec<TimeRange> = calls.par_iter().filter_map(after).collect();
-    let idle = &base.gpus[gpu].idle;
-    sets.bubble = Union::new(ranges).intersect(idle).subtract(&rank.wait);
-    let excused = rank.wait_exposed.unite(&sets.bubble);
-    sets.excused = gpu_sets.causes.split(idle, &excused);
 }
 
 /// Processes with loading work. With several ranks, a rank has its own, where the loaders' ranks are known at all.

@@ -1,6 +1,7 @@
-//! Steps of a training loop: explicit ones, else from the fetches.
+//! Steps of a training loop: explicit ones, else from the fetches, else from the marks of an optimizer.
 
 use crate::analysis::base::core::{Core, outermost};
+use crate::analysis::base::marks;
 use crate::analysis::base::waits::{self, LoopWait, LoopWaits};
 use crate::analysis::layers::classify::{ArgSource, group_of};
 use crate::analysis::layers::ids::LayerId;
@@ -44,6 +45,8 @@ pub enum StepSource {
     Fetches,
     /// The same, although there are explicit steps: they hold several batches.
     FetchesInsideSteps,
+    /// From one mark of an optimizer to the next.
+    Optimizer,
 }
 
 impl StepSource {
@@ -54,6 +57,7 @@ impl StepSource {
             Self::Explicit => "explicit",
             Self::Fetches => "from fetch",
             Self::FetchesInsideSteps => "from fetch (explicit steps hold several batches)",
+            Self::Optimizer => "optimizer",
         }
     }
 }
@@ -79,7 +83,8 @@ pub(in crate::analysis) struct Loop<'a> {
     pub on_gpu: bool,
 }
 
-/// The steps of a loop.
+/// The steps of a loop. The first one of each run of the loader that the waits tell is marked; where they tell none, the
+/// cycles do.
 pub(in crate::analysis) fn find(
     core: &Core,
     rules: &Rules,
@@ -97,23 +102,33 @@ pub(in crate::analysis) fn find(
     if leftover {
         explicit.pop();
     }
-    let marks = explicit.iter().map(|m| m.0).collect();
+    let marked = explicit.iter().map(|m| m.0).collect();
     let how = match explicit.is_empty() {
         true => StepSource::Fetches,
         false if coarse(&explicit, &derived) => StepSource::FetchesInsideSteps,
         false => StepSource::Explicit,
     };
-    let (steps, dropped) = if how == StepSource::Explicit {
+    let (mut steps, dropped) = if how == StepSource::Explicit {
         let numbers = numbers(core, rules, args, lane, &explicit, watch)?;
         (stated(core, &explicit, numbers), 0)
     } else {
         (derived, dropped)
     };
+    let mut how = how;
+    if steps.is_empty() {
+        let lane = of.lanes.first().copied();
+        let ranges = lane.map(|l| marks::steps(core, l)).unwrap_or_default();
+        let ranges = ranges.into_iter().enumerate();
+        steps = ranges.map(|(i, range)| numbered(i, range)).collect();
+        if !steps.is_empty() {
+            how = StepSource::Optimizer;
+        }
+    }
     let mut found = Found {
         steps,
         how,
         dropped,
-        marks,
+        marks: marked,
         leftover,
     };
     mark_first(core, of, &mut found);
@@ -158,6 +173,7 @@ fn mark_first(core: &Core, of: Loop<'_>, found: &mut Found) {
         let starts_run = waits.get(next).is_some_and(|w| match found.how {
             StepSource::Explicit => w.start < range.end,
             StepSource::Fetches | StepSource::FetchesInsideSteps => w.start == range.start,
+            StepSource::Optimizer => w.start < range.end,
         });
         let starts_epoch = before.is_some_and(|b| {
             let i = epochs.partition_point(|&e| e <= b);
@@ -248,6 +264,17 @@ fn stated(core: &Core, explicit: &[(SpanId, TimeRange)], numbers: Vec<Numbered>)
     explicit.iter().zip(numbers).map(step).collect()
 }
 
+/// A step that nothing states.
+fn numbered(number: usize, range: TimeRange) -> Step {
+    Step {
+        range,
+        label: number.to_string(),
+        first: false,
+        number: i64::try_from(number).ok(),
+        span: None,
+    }
+}
+
 /// A step from each fetch that a body follows, to the next fetch; the last one, or one whose container ends first,
 /// to the end of its last body span. Also returns the number of fetches without a body.
 fn from_fetches(core: &Core, of: Loop<'_>) -> (Vec<Step>, usize) {
@@ -312,14 +339,8 @@ fn from_fetches(core: &Core, of: Loop<'_>) -> (Vec<Step>, usize) {
         if let Some(limit) = limit {
             end = end.min(limit);
         }
-        let number = i64::try_from(steps.len()).ok();
-        steps.push(Step {
-            range: TimeRange::new(fetch.start, end),
-            label: steps.len().to_string(),
-            first: false,
-            number,
-            span: None,
-        });
+        let range = TimeRange::new(fetch.start, end);
+        steps.push(numbered(steps.len(), range));
     }
     (steps, dropped)
 }

@@ -203,10 +203,15 @@ impl Analysis {
     /// The operation that ends a gap: one that starts at its end and is not empty.
     #[must_use]
     pub fn after_gap(&self, gpu: usize, gap: &Gap) -> Option<SpanId> {
+        self.operation_at(gpu, gap.range.end)
+    }
+
+    /// An operation of a GPU that starts at an instant and is not empty.
+    pub(in crate::analysis) fn operation_at(&self, gpu: usize, start: i64) -> Option<SpanId> {
         self.core.gpu_lanes(gpu).find_map(|lane| {
             let columns = self.core.columns(lane);
-            let i = columns.starts.partition_point(|&s| s < gap.range.end);
-            let mut same = (i..columns.len()).take_while(|&k| columns.starts[k] == gap.range.end);
+            let i = columns.starts.partition_point(|&s| s < start);
+            let mut same = (i..columns.len()).take_while(|&k| columns.starts[k] == start);
             same.find(|&k| columns.of[k].is_operation() && columns.durs[k] > 0)
                 .map(|k| columns.id(k))
         })

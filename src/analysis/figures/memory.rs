@@ -127,7 +127,7 @@ impl Analysis {
                 &rank.wait_hidden,
                 &rank.wait_unrecorded,
             ];
-            let own = [&s.compute, &s.sync, &s.bubble, &s.any_load];
+            let own = [&s.compute, &s.sync, &s.any_load];
             waits
                 .into_iter()
                 .chain(own)

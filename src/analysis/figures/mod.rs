@@ -2,6 +2,7 @@
 
 pub(super) mod gpu;
 pub(super) mod insight;
+pub(super) mod judged;
 pub(super) mod memory;
 pub(super) mod pace;
 pub(super) mod ranks;

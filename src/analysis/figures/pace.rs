@@ -1,9 +1,14 @@
-//! What a step takes without waiting for data, and what it waits: the measured side of the what-if model. Knows steps,
-//! waits and GPU lags; nothing of loading work.
+//! What a step takes, with and without waiting for data: the pace of a loop, and the measured side of the what-if model.
+//!
+//! ```text
+//! CPU   ├1┤├2┤├3┤├4┤                                  steps that only launch: they say nothing about what a step takes
+//! GPU     ├── 1 ──┼── 2 ──┼── 3 ──┼── 4 ──┤
+//! pace            ├──── drained: of 2 to 4 ────┤ / 3  from the end of the work launched before to the end of their own
+//! ```
 
 use crate::analysis::Analysis;
 use crate::analysis::base::steps::StepSource;
-use crate::analysis::figures::step_table::StepRow;
+use crate::analysis::figures::judged::{CycleRow, Judged};
 use crate::analysis::sums::stats::percentile;
 use crate::time::TimeRange;
 
@@ -37,7 +42,7 @@ impl Basis {
 /// What steps take, ns per step. Waits are those that cost time: exposed ones, or all without GPU events.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
-    /// How `compute` was measured.
+    /// How it was measured.
     pub basis: Basis,
     /// C: a step that never waits for data.
     pub compute: f64,
@@ -47,12 +52,48 @@ pub struct Pace {
     pub wait: f64,
     /// Mean wait that the GPU worked through.
     pub hidden: f64,
+    /// Median of the steps on the CPU's clock, ns.
+    pub median: i64,
     /// Steps measured.
     pub steps: usize,
 }
 
+impl Pace {
+    /// The time of a step, ns: the median where every step shows it, else the mean.
+    #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "a mean of times, rounded to the nanosecond"
+    )]
+    pub fn per_step(&self) -> i64 {
+        match self.basis {
+            Basis::Median => self.median,
+            Basis::Drained | Basis::CpuMean => self.step.round() as i64,
+        }
+    }
+
+    /// The loop runs ahead of the GPU: its steps end before their work does.
+    #[must_use]
+    pub fn runs_ahead(&self) -> bool {
+        self.basis == Basis::Drained
+    }
+
+    /// Why the median of the CPU's steps is not the time of a step, where both differ by more than a half.
+    #[must_use]
+    pub fn instead_of_median(&self) -> Option<&'static str> {
+        let (pace, median) = (i128::from(self.per_step()), i128::from(self.median));
+        if 2 * (pace - median).abs() <= pace.min(median) {
+            return None;
+        }
+        Some(match self.basis {
+            Basis::Drained => "the loop runs ahead of the GPU",
+            Basis::Median | Basis::CpuMean => "the steps are uneven",
+        })
+    }
+}
+
 /// A wait that costs time, as far as the record can tell.
-fn lost(row: &StepRow, by_gpu: bool) -> i64 {
+fn lost(row: &CycleRow, by_gpu: bool) -> i64 {
     let wait = if by_gpu { row.wait_exposed } else { row.wait };
     wait.unwrap_or(0)
 }
@@ -63,16 +104,20 @@ fn mean(sum: i64, n: usize) -> f64 {
 }
 
 impl Analysis {
-    /// What the given steps of a rank take. `None` without steps.
+    /// What the judged steps of a rank take. `None` without any.
+    #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a median becomes a rate")]
-    pub(in crate::analysis) fn pace(&self, rank: usize, rows: &[&StepRow]) -> Option<Pace> {
+    pub fn pace(&self, judged: &Judged) -> Option<Pace> {
+        let rank = judged.rank;
+        let rows: Vec<&CycleRow> = judged.rows().collect();
         let by_gpu = self.ranks[rank].gpu.is_some();
         let n = rows.len();
-        let sum = |f: &dyn Fn(&StepRow) -> i64| rows.iter().map(|r| f(r)).sum::<i64>();
-        let time = sum(&StepRow::time);
+        let sum = |f: &dyn Fn(&CycleRow) -> i64| rows.iter().map(|r| f(r)).sum::<i64>();
+        let time = sum(&CycleRow::time);
         let waited = sum(&|r| lost(r, by_gpu));
         let mut worked: Vec<i64> = rows.iter().map(|r| r.time() - lost(r, by_gpu)).collect();
         let median = percentile(&mut worked, 50)?;
+        let mut times: Vec<i64> = rows.iter().map(|r| r.time()).collect();
         // Times of a damaged file may lie decades apart.
         let alike = || {
             let worked = i128::from(time) - i128::from(waited);
@@ -82,7 +127,7 @@ impl Analysis {
         // Where steps come from fetches, the last one may end before its synchronising call.
         let steps = &self.ranks[rank].steps;
         let derived = self.ranks[rank].steps_how != StepSource::Explicit;
-        let blocks = |r: &&StepRow| {
+        let blocks = |r: &&CycleRow| {
             derived && r.step + 1 == steps.len()
                 || self.step_synchronises(rank, r.step) == Some(true)
         };
@@ -93,7 +138,7 @@ impl Analysis {
             false => Basis::CpuMean,
         };
         let (time, waited) = match basis {
-            Basis::Drained => self.drained(rank, rows),
+            Basis::Drained => self.drained(rank, &rows),
             Basis::Median | Basis::CpuMean => (time, waited),
         };
         Some(Pace {
@@ -105,19 +150,23 @@ impl Analysis {
             step: mean(time, n),
             wait: mean(waited, n),
             hidden: mean(sum(&|r| r.wait_hidden.unwrap_or(0)), n),
+            median: percentile(&mut times, 50).unwrap_or(0),
             steps: n,
         })
     }
 
     /// (time, exposed wait) of runs of neighbouring steps, ns: each from the end of what the step before launched, to
     /// the end of what its last step launched.
-    fn drained(&self, rank: usize, rows: &[&StepRow]) -> (i64, i64) {
+    fn drained(&self, rank: usize, rows: &[&CycleRow]) -> (i64, i64) {
         let (all, exposed) = (&self.step_rows[rank], &self.ranks[rank].wait_exposed);
-        let ahead = |row: &StepRow| row.range.end + row.gpu_lag.unwrap_or(0).max(0);
+        let ahead = |step: usize| {
+            let row = &all[step];
+            row.range.end + row.gpu_lag.unwrap_or(0).max(0)
+        };
         // The latest of those before each step.
         let latest: Vec<i64> = std::iter::once(i64::MIN)
-            .chain(all.iter().scan(i64::MIN, |latest, row| {
-                *latest = ahead(row).max(*latest);
+            .chain((0..all.len()).scan(i64::MIN, |latest, step| {
+                *latest = ahead(step).max(*latest);
                 Some(*latest)
             }))
             .collect();
@@ -127,7 +176,7 @@ impl Analysis {
                 continue;
             };
             let start = latest[first.step].max(first.range.start);
-            let end = run.iter().map(|r| ahead(r)).fold(start, i64::max);
+            let end = run.iter().map(|r| ahead(r.step)).fold(start, i64::max);
             let run = TimeRange::new(start, end);
             sum.0 += run.len();
             sum.1 += exposed.measure_in(run);

@@ -1,8 +1,8 @@
 //! Rates of loading and training, and what another number of workers would do.
 
 use crate::analysis::Analysis;
+use crate::analysis::figures::judged::CycleRow;
 use crate::analysis::figures::pace::Pace;
-use crate::analysis::figures::step_table::{StepRow, steady};
 use crate::analysis::layers::ids::LayerId;
 use crate::analysis::sums::stats::percentile;
 use crate::model::{ProcessId, Role};
@@ -71,7 +71,7 @@ impl Costs {
         whole((self.load + self.handover) / self.compute)
     }
 
-    /// The same with a quarter to spare.
+    /// The same with 25 % headroom.
     #[must_use]
     pub fn workers_recommended(&self) -> Option<u32> {
         whole(HEADROOM * (self.load + self.handover) / self.compute)
@@ -168,7 +168,7 @@ pub struct Rates {
     pub rates: RateSet,
     /// Workers with which loading keeps up.
     pub needed_workers: Option<u32>,
-    /// With a quarter to spare.
+    /// With 25 % headroom.
     pub recommended_workers: Option<u32>,
     /// For whole jobs.
     pub job: Job,
@@ -265,9 +265,10 @@ impl Analysis {
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "rates are no times of events")]
     pub fn rates(&self, rank: usize, window: TimeRange) -> Option<Rates> {
-        let (rows, _) = self.step_rows(rank, window);
-        let (steady, filtered) = steady(&rows);
-        let pace = self.pace(rank, &steady)?;
+        let judged = self.judged(rank, window);
+        let rows = &judged.cycles;
+        let steady: Vec<&CycleRow> = judged.rows().collect();
+        let pace = self.pace(&judged)?;
         let figures = self.workers(rank, window);
         let mut waits: Vec<i64> = steady.iter().map(|s| s.wait.unwrap_or(0)).collect();
         let load_from_waits = figures.rows.is_empty() && self.loads_by_itself(rank);
@@ -298,9 +299,9 @@ impl Analysis {
             hidden_in_loop: if alone { pace.hidden } else { 0.0 },
         };
         let batch = self.options.samples_per_step.map_or(1.0, f64::from);
-        let firsts: Vec<&&StepRow> = rows.iter().filter(|s| s.first && filtered).collect();
+        let firsts: Vec<&CycleRow> = judged.left_out().collect();
         // What the GPU worked through costs nothing.
-        let costly = |s: &StepRow| (s.wait.unwrap_or(0) - s.wait_hidden.unwrap_or(0)) as f64;
+        let costly = |s: &CycleRow| (s.wait.unwrap_or(0) - s.wait_hidden.unwrap_or(0)) as f64;
         let startup: f64 = firsts
             .iter()
             .map(|s| (costly(s) - pace.wait).max(0.0))
@@ -396,7 +397,7 @@ impl Analysis {
         clippy::cast_sign_loss,
         reason = "items per batch is a small number; a cost is no time of an event"
     )]
-    fn handover(&self, rank: usize, window: TimeRange, rows: &[&StepRow]) -> Option<f64> {
+    fn handover(&self, rank: usize, window: TimeRange, rows: &[&CycleRow]) -> Option<f64> {
         let per_batch = self.items_per_batch(rank)?.round().max(1.0) as usize;
         let wait = &self.ranks[rank].wait;
         let mut gaps = Vec::new();
@@ -414,7 +415,7 @@ impl Analysis {
                 }
             }
         }
-        let waits = |r: &&&StepRow| r.wait.is_some_and(|w| w * WAITING >= r.time());
+        let waits = |r: &&&CycleRow| r.wait.is_some_and(|w| w * WAITING >= r.time());
         let waiting = rows.iter().filter(waits).count();
         let q = if 2 * waiting > rows.len() { 50 } else { 10 };
         percentile(&mut gaps, q).map(|g| g as f64)
@@ -513,6 +514,7 @@ mod tests {
                 step: ns(TABLE[1].2 + TABLE[1].3),
                 wait: ns(TABLE[1].2),
                 hidden: 0.0,
+                median: 0,
                 steps: 160,
             },
             load_from_waits: false,

@@ -78,8 +78,8 @@ impl StepRow {
 /// Sum, median, 95th percentile and maximum of one column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ColumnSummary {
-    /// Sum, ns.
-    pub sum: i64,
+    /// Sum, ns; unknown where no value is known.
+    pub sum: Option<i64>,
     /// Median, ns.
     pub median: Option<i64>,
     /// 95th percentile, ns.
@@ -95,23 +95,11 @@ impl ColumnSummary {
         let mut values: Vec<i64> = values.into_iter().collect();
         values.sort_unstable();
         Self {
-            sum: values.iter().sum(),
+            sum: (!values.is_empty()).then(|| values.iter().sum()),
             median: percentile_sorted(&values, 50),
             p95: percentile_sorted(&values, 95),
             max: values.last().copied(),
         }
-    }
-}
-
-/// Steps that are not the first of a loader's run: the wait of that one is the workers' start-up. All, when fewer than
-/// two remain. Also says whether any were left out.
-#[must_use]
-pub fn steady<'a>(rows: &[&'a StepRow]) -> (Vec<&'a StepRow>, bool) {
-    let kept: Vec<&StepRow> = rows.iter().copied().filter(|r| !r.first).collect();
-    if kept.len() >= 2 {
-        (kept, true)
-    } else {
-        (rows.to_vec(), false)
     }
 }
 

@@ -56,6 +56,112 @@ pub fn norm2(name: &str) -> String {
     }
 }
 
+/// Words that say that something is loaded, in a name of [`norm2`].
+const WAITING: [&str; 24] = [
+    "data",
+    "batch",
+    "batches",
+    "load",
+    "loader",
+    "loading",
+    "fetch",
+    "fetcher",
+    "fetching",
+    "next",
+    "input",
+    "inputs",
+    "sample",
+    "samples",
+    "prefetch",
+    "prefetcher",
+    "reader",
+    "queue",
+    "dequeue",
+    "iter",
+    "iterator",
+    "stage_in",
+    "feed",
+    "feeder",
+];
+
+/// Parts of a name that say that it is something else.
+const NO_WAIT: [&str; 16] = [
+    "to_gpu",
+    "to_device",
+    "to_cuda",
+    "transfer",
+    "prep",
+    "generat",
+    "parallel",
+    "dataset",
+    "size",
+    "norm",
+    "forward",
+    "backward",
+    "layer",
+    "optim",
+    "aten",
+    "cuda",
+];
+
+/// Whether the name of a range that nobody called a wait looks like one. Only ever asked about.
+#[must_use]
+pub fn looks_like_wait(name: &str) -> bool {
+    let name = norm2(name);
+    let word = |w: &&str| {
+        name.match_indices(*w).any(|(at, _)| {
+            let (before, after) = (&name[..at], &name[at + w.len()..]);
+            (before.is_empty() || before.ends_with('_'))
+                && (after.is_empty() || after.starts_with('_'))
+        })
+    };
+    let moved = ["load_", "save_", "restore_"].iter().any(|verb| {
+        ["model", "state", "weight", "checkpoint"]
+            .iter()
+            .any(|what| name.contains(&format!("{verb}{what}")))
+    });
+    WAITING.iter().any(word) && !moved && !NO_WAIT.iter().any(|w| name.contains(w))
+}
+
+/// Whether a python frame is one in which a loader's iterator waits.
+#[must_use]
+pub fn waits_in_python(name: &str) -> bool {
+    let Some((file, rest)) = name.split_once(".py(") else {
+        return false;
+    };
+    let Some((line, function)) = rest.split_once("): ") else {
+        return false;
+    };
+    let number = !line.is_empty() && line.bytes().all(|b| b.is_ascii_digit());
+    let loader = [
+        "__next__",
+        "get",
+        "_get_data",
+        "_try_get_data",
+        "_next_data",
+    ];
+    number
+        && (file == "queue" && function == "get"
+            || file.contains("/data/") && loader.contains(&function))
+}
+
+/// A name as the expression of a rule between single quotes, that matches it alone.
+#[must_use]
+pub fn quoted(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for c in name.chars() {
+        match c {
+            '\'' => out.push('.'),
+            '.' | '+' | '*' | '?' | '(' | ')' | '|' | '[' | ']' | '{' | '}' | '^' | '$' | '\\' => {
+                out.push('\\');
+                out.push(c);
+            }
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
 /// The forms of one name, each made when the first rule asks for it.
 pub(in crate::analysis) struct Forms<'a> {
     name: &'a str,

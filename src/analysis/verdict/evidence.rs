@@ -3,136 +3,164 @@
 use std::cmp::Reverse;
 
 use crate::analysis::Analysis;
-use crate::analysis::base::gpus::GapCause;
-use crate::analysis::figures::gpu::Gap;
+use crate::analysis::base::loops::Wait;
+use crate::analysis::base::stalls::{blocking_calls, call_before};
 use crate::analysis::layers::ids::LayerId;
 use crate::analysis::sums::intervals::Union;
 use crate::analysis::verdict::facts::Facts;
-use crate::analysis::verdict::issue::{Evidence, IssueKind};
+use crate::analysis::verdict::issue::{Evidence, Issue, IssueKind, Place};
+use crate::analysis::verdict::ledger::IdleClass;
 use crate::model::SpanId;
 use crate::time::TimeRange;
 
 impl Analysis {
-    /// At most three places that show an issue, the largest first: by what they cost inside the judged steps. Ranges lie
-    /// inside the trace, also where the record begins before its first span.
-    pub(in crate::analysis) fn evidence(
-        &self,
-        kind: IssueKind,
-        facts: &Facts<'_>,
-    ) -> Vec<Evidence> {
+    /// At most three places that show an issue, the largest first: by what they cost inside what the issue is about.
+    /// Ranges lie inside the trace, also where the record begins before its first span.
+    pub(in crate::analysis) fn evidence(&self, issue: &Issue, facts: &Facts<'_>) -> Vec<Evidence> {
         let extent = self.core.trace.extent();
-        let mut places = self.places(kind, facts);
+        let mut places = self.places(issue, facts);
         for place in &mut places {
             place.range = place.range.clip(extent);
         }
         places
     }
 
-    fn places(&self, kind: IssueKind, facts: &Facts<'_>) -> Vec<Evidence> {
-        let inside = |r: TimeRange| !facts.set.parts_in(r).is_empty();
-        // The part of a set that lies both in a range and in the judged steps.
-        let judged = |of: &Union, range: TimeRange| -> i64 {
-            let parts = facts.set.parts_in(range).iter();
-            parts.map(|p| of.measure_in(p.clip(range))).sum()
-        };
-        match kind {
-            IssueKind::InputBound
-            | IssueKind::InputWait
-            | IssueKind::InputOk
-            | IssueKind::NoSingleBound => {
-                let waits = self
-                    .waits
-                    .iter()
-                    .filter(|w| w.rank == facts.rank && inside(w.range));
-                let rank = &self.ranks[facts.rank];
-                let costly = if facts.gpu.is_some() {
-                    &rank.wait_exposed
-                } else {
-                    &rank.wait
-                };
-                largest(waits.map(|w| (judged(costly, w.range), w.span, w.range)))
+    fn places(&self, issue: &Issue, facts: &Facts<'_>) -> Vec<Evidence> {
+        let rank = &self.ranks[facts.rank];
+        match issue.kind {
+            IssueKind::InputBound if issue.details.place == Some(Place::BetweenSteps) => {
+                self.waits_in(facts, &facts.ledger.set(IdleClass::InputBetween))
             }
+            IssueKind::InputBound => self.waits_in(facts, &facts.ledger.set(IdleClass::Input)),
+            IssueKind::InputWait | IssueKind::InputOk | IssueKind::NoSingleBound => {
+                let costly = match facts.gpu {
+                    Some(_) => &rank.wait_exposed,
+                    None => &rank.wait,
+                };
+                self.waits_in(facts, &costly.intersect(&facts.judged.set))
+            }
+            IssueKind::StartupBound => self.waits_in(facts, &facts.ledger.set(IdleClass::Startup)),
             IssueKind::StartupWait => {
-                let steps = &self.ranks[facts.rank].steps;
-                let waits = self.waits.iter().filter(|w| {
-                    w.rank == facts.rank
-                        && w.step.is_some_and(|s| steps[s].first)
-                        && facts.window.overlaps(w.range)
-                });
-                largest(waits.map(|w| (w.range.len(), w.span, w.range)))
+                let first = facts.judged.cycles.first().map(|c| Union::single(c.range));
+                self.waits_in(facts, &rank.wait.intersect(&first.unwrap_or_default()))
             }
-            IssueKind::LaunchBound | IssueKind::DependencyBound => {
-                let Some(gpu) = facts.gpu else {
-                    return Vec::new();
-                };
-                let wanted = if kind == IssueKind::LaunchBound {
-                    GapCause::Host
-                } else {
-                    GapCause::Other
-                };
-                let sets = &self.rank_sets[facts.rank];
-                let excused = &sets.excused[wanted as usize];
-                let gaps = self.gaps(gpu, facts.window);
-                let mut top: Vec<(i64, Gap)> = Vec::with_capacity(4);
-                for gap in gaps.filter(|g| g.cause == wanted && inside(g.range)) {
-                    let lost = facts.set.measure_in(gap.range) - judged(excused, gap.range);
-                    // Gaps ascend: of equals the earlier one stays in front.
-                    let at = top.partition_point(|t| t.0 >= lost);
-                    if lost > 0 && at < 3 {
-                        top.insert(at, (lost, gap));
-                        top.truncate(3);
-                    }
-                }
-                let place =
-                    |(lost, g): &(i64, Gap)| Some((*lost, self.after_gap(gpu, g)?, g.range));
-                largest(top.iter().filter_map(place))
+            IssueKind::CheckpointStall => self.stall_places(facts, IdleClass::Checkpoint),
+            IssueKind::EvalStall => self.stall_places(facts, IdleClass::Eval),
+            IssueKind::LogStall => self.stall_places(facts, IdleClass::Log),
+            IssueKind::GcStall => self.stall_places(facts, IdleClass::Gc),
+            IssueKind::CompileStall => self.stall_places(facts, IdleClass::Compile),
+            IssueKind::LoaderStall => self.stall_places(facts, IdleClass::Loader),
+            IssueKind::HostStall | IssueKind::UnnamedWait => {
+                self.gap_places(facts, IdleClass::Pause)
             }
-            IssueKind::SyncBound => {
-                let lane = self.ranks[facts.rank].loop_lane;
-                let calls = lane
-                    .map(|l| self.core.spans_of(l, LayerId::SYNC))
-                    .unwrap_or_default();
-                let bubble = &self.rank_sets[facts.rank].bubble;
-                let calls = calls
-                    .into_iter()
-                    .filter(|(_, r)| inside(*r))
-                    .map(|(id, r)| {
-                        // The bubble that begins while the call returns.
-                        let reach = TimeRange::new(r.start, r.end.saturating_add(1));
-                        let parts = bubble.parts_in(reach).iter();
-                        let lost = parts.map(|&p| facts.set.measure_in(p)).sum();
-                        (lost, id, r)
-                    });
-                largest(calls)
+            IssueKind::LaunchBound => self.gap_places(facts, IdleClass::Launch),
+            IssueKind::DependencyBound => self.gap_places(facts, IdleClass::Dependency),
+            IssueKind::SyncBound => self.call_places(facts),
+            IssueKind::CommBound => self.operations(facts, LayerId::GPU_COMM, &facts.comm),
+            IssueKind::H2dBound => self.operations(facts, LayerId::GPU_H2D, &facts.h2d),
+            IssueKind::ComputeBound => {
+                self.operations(facts, LayerId::GPU_COMPUTE, &facts.judged.set)
             }
-            IssueKind::CommBound | IssueKind::H2dBound | IssueKind::ComputeBound => {
-                let Some(gpu) = facts.gpu else {
-                    return Vec::new();
-                };
-                let (layer, set) = match kind {
-                    IssueKind::CommBound => {
-                        (LayerId::GPU_COMM, Some(&self.gpu_sets[gpu].comm_only))
-                    }
-                    IssueKind::H2dBound => {
-                        (LayerId::GPU_H2D, Some(&self.gpu_sets[gpu].h2d_exposed))
-                    }
-                    // All of a kernel is compute.
-                    _ => (LayerId::GPU_COMPUTE, None),
-                };
-                let lanes = self.core.gpu_lanes(gpu);
-                let ops = lanes.flat_map(|l| {
-                    let columns = self.core.columns(l);
-                    let (a, b) = columns.start_range(facts.window);
-                    let ops = (a..b).filter(move |&i| columns.of[i] == layer);
-                    ops.map(move |i| (columns.id(i), columns.range(i)))
-                });
-                largest(ops.filter(|(_, r)| inside(*r)).map(|(id, r)| {
-                    let lost = set.map_or_else(|| facts.set.measure_in(r), |s| judged(s, r));
-                    (lost, id, r)
-                }))
-            }
-            _ => Vec::new(),
+            IssueKind::Inconclusive
+            | IssueKind::InputStraggler
+            | IssueKind::H2dStraggler
+            | IssueKind::ComputeStraggler
+            | IssueKind::Straggler => Vec::new(),
         }
+    }
+
+    /// Waits of the loop by their part of a set.
+    fn waits_in(&self, facts: &Facts<'_>, costly: &Union) -> Vec<Evidence> {
+        let own = self.waits_of(facts.rank);
+        largest(own.map(|w| (costly.measure_in(w.range), w.span, w.range)))
+    }
+
+    /// Waits of one rank, ascending: found by its own intervals among those of all.
+    pub(in crate::analysis) fn waits_of(&self, rank: usize) -> impl Iterator<Item = &Wait> {
+        let parts = self.ranks[rank].wait.parts().iter();
+        parts.filter_map(move |part| {
+            let key = |w: &Wait| (w.range, w.rank);
+            let i = self.waits.binary_search_by_key(&(*part, rank), key).ok()?;
+            self.waits.get(i)
+        })
+    }
+
+    /// Spans of a named stall; collections on any thread of the process.
+    fn stall_places(&self, facts: &Facts<'_>, class: IdleClass) -> Vec<Evidence> {
+        let Some(layer) = class.stall() else {
+            return Vec::new();
+        };
+        let set = facts.ledger.set(class);
+        let cost = |(span, range): (SpanId, TimeRange)| (set.measure_in(range), span, range);
+        if class != IdleClass::Gc {
+            return largest(self.stall_spans(facts.rank, layer).into_iter().map(cost));
+        }
+        let Some(lane) = self.ranks[facts.rank].loop_lane else {
+            return Vec::new();
+        };
+        let process = self.core.process_of(lane);
+        let threads = self.core.cpu_lanes().filter(|&l| {
+            self.core.process_of(l) == process && self.core.index(l).layers.contains(&layer)
+        });
+        largest(threads.flat_map(|l| self.core.spans_of(l, layer)).map(cost))
+    }
+
+    /// The longest pieces of a set, each with the whole gap that it lies in.
+    fn longest_gaps(&self, gpu: usize, set: &Union) -> Vec<(i64, TimeRange)> {
+        let mut top: Vec<(i64, TimeRange)> = Vec::with_capacity(4);
+        for piece in set.parts() {
+            let gaps = self.gpus[gpu].idle.parts_in(*piece);
+            let Some(gap) = gaps.first() else {
+                continue;
+            };
+            match top.iter_mut().find(|t| t.1 == *gap) {
+                Some(known) => known.0 += piece.len(),
+                None => top.push((piece.len(), *gap)),
+            }
+            // Pieces ascend: of equals the earlier one stays in front.
+            top.sort_by_key(|t| Reverse(t.0));
+            top.truncate(3);
+        }
+        top
+    }
+
+    fn gap_places(&self, facts: &Facts<'_>, class: IdleClass) -> Vec<Evidence> {
+        let Some(gpu) = facts.gpu else {
+            return Vec::new();
+        };
+        let gaps = self.longest_gaps(gpu, &facts.ledger.set(class));
+        let place =
+            |(lost, gap): (i64, TimeRange)| Some((lost, self.operation_at(gpu, gap.end)?, gap));
+        largest(gaps.into_iter().filter_map(place))
+    }
+
+    /// Blocking calls, by the gap that each leaves.
+    fn call_places(&self, facts: &Facts<'_>) -> Vec<Evidence> {
+        let Some(gpu) = facts.gpu else {
+            return Vec::new();
+        };
+        let calls = blocking_calls(&self.core, &self.ranks[facts.rank]);
+        let gaps = self.longest_gaps(gpu, &facts.ledger.set(IdleClass::Sync));
+        let place = |(lost, gap): (i64, TimeRange)| {
+            let call = call_before(&calls, gap)?;
+            Some((lost, call, self.core.range(call)))
+        };
+        largest(gaps.into_iter().filter_map(place))
+    }
+
+    /// Operations of a layer by their part of a set.
+    fn operations(&self, facts: &Facts<'_>, layer: LayerId, set: &Union) -> Vec<Evidence> {
+        let Some(gpu) = facts.gpu else {
+            return Vec::new();
+        };
+        let lanes = self.core.gpu_lanes(gpu);
+        let ops = lanes.flat_map(|l| {
+            let columns = self.core.columns(l);
+            let (a, b) = columns.start_range(facts.judged.window);
+            let ops = (a..b).filter(move |&i| columns.of[i] == layer);
+            ops.map(move |i| (columns.id(i), columns.range(i)))
+        });
+        largest(ops.map(|(id, r)| (set.measure_in(r), id, r)))
     }
 }
 

@@ -1,14 +1,16 @@
 //! What is found: the kinds of issues, an issue with its evidence and sentences, the verdict of a rank.
 
 use crate::analysis::base::options::Severity;
+use crate::analysis::figures::judged::Judged;
 use crate::analysis::sums::stats::{ratio, round6};
+use crate::analysis::verdict::ledger::Ledger;
 use crate::analysis::verdict::missing::Missing;
 use crate::model::SpanId;
 use crate::time::TimeRange;
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident = $key:literal,)*) => {
-        /// What bounds the steps.
+        /// What bounds the steps. Of equally severe and long ones the earlier here stands first.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum IssueKind { $($(#[$doc])* $kind,)* }
 
@@ -18,28 +20,53 @@ macro_rules! kinds {
             pub fn key(self) -> &'static str {
                 match self { $(Self::$kind => $key,)* }
             }
+
+            /// The kind of a name, letter case ignored.
+            #[must_use]
+            pub fn find(name: &str) -> Option<Self> {
+                let all = [$(Self::$kind,)*];
+                all.into_iter().find(|k| k.key().eq_ignore_ascii_case(name))
+            }
         }
     };
 }
 
 kinds! {
-    /// Σ exposed wait / Σ step time.
+    /// The GPU was idle while the loop waited for data.
     InputBound = "INPUT_BOUND",
-    /// Σ wait / Σ step time, where no GPU was recorded.
-    InputWait = "INPUT_WAIT",
-    /// Communication not covered by compute.
-    CommBound = "COMM_BOUND",
+    /// The GPU was idle while the loader started again.
+    StartupBound = "STARTUP_BOUND",
+    /// The GPU was idle during checkpoints.
+    CheckpointStall = "CHECKPOINT_STALL",
+    /// The GPU was idle during evaluation.
+    EvalStall = "EVAL_STALL",
+    /// The GPU was idle while the loop logged.
+    LogStall = "LOG_STALL",
+    /// The GPU was idle during garbage collection.
+    GcStall = "GC_STALL",
+    /// The GPU was idle during compilation.
+    CompileStall = "COMPILE_STALL",
+    /// The GPU was idle while a loader was made.
+    LoaderStall = "LOADER_STALL",
+    /// The GPU was idle while the CPU launched nothing.
+    HostStall = "HOST_STALL",
+    /// The same, in ranges whose names look like waits for data.
+    UnnamedWait = "UNNAMED_WAIT",
+    /// The loop blocks again and again, and the GPU runs dry each time.
+    SyncBound = "SYNC_BOUND",
+    /// Many short gaps: the CPU launches more slowly than the GPU works.
+    LaunchBound = "LAUNCH_BOUND",
     /// Host-to-device copies not covered by compute or communication.
     H2dBound = "H2D_BOUND",
-    /// The GPU was idle after synchronising calls.
-    SyncBound = "SYNC_BOUND",
-    /// The GPU was idle because the CPU had not asked for work.
-    LaunchBound = "LAUNCH_BOUND",
-    /// Work was asked for and did not start.
+    /// Work was launched in time and did not start.
     DependencyBound = "DEPENDENCY_BOUND",
-    /// Compute nearly all the time, and nothing else.
+    /// Communication not covered by compute.
+    CommBound = "COMM_BOUND",
+    /// The loop waits for data, where no GPU was recorded.
+    InputWait = "INPUT_WAIT",
+    /// Compute nearly throughout, and nothing else.
     ComputeBound = "COMPUTE_BOUND",
-    /// At least half of the waiting is in first steps.
+    /// At least half of the waiting is in the very first step.
     StartupWait = "STARTUP_WAIT",
     /// Too little was recorded to judge.
     Inconclusive = "INCONCLUSIVE",
@@ -68,17 +95,109 @@ impl IssueKind {
     }
 }
 
-/// Uneven waits: a quarter of the steps holds most of the waiting.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// What an issue's share is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whole {
+    /// The judged steps.
+    Judged,
+    /// The loop: from the end of the very first step to the end of the last.
+    Loop,
+    /// The record, or the window of it.
+    Record,
+}
+
+impl Whole {
+    /// The name in reports.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Judged => "judged",
+            Self::Loop => "loop",
+            Self::Record => "record",
+        }
+    }
+
+    /// As part of a sentence: `in 12 % of the judged steps`.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Judged => "the judged steps",
+            Self::Loop => "the loop",
+            Self::Record => "the record",
+        }
+    }
+}
+
+/// How an issue's time lies over the steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// At most a quarter of the steps holds nine tenths of it, and the median is below half the mean.
+    Burst,
+    /// At least half of the steps have half the mean or more.
+    EveryStep,
+    /// Neither.
+    SomeSteps,
+}
+
+impl Pattern {
+    /// The name in reports.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Burst => "burst",
+            Self::EveryStep => "every step",
+            Self::SomeSteps => "some steps",
+        }
+    }
+}
+
+/// The fewest steps that hold nine tenths of an issue's time.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Burst {
-    /// The quarter of steps with the largest waits holds 75 % of the wait and the median is below half the mean.
-    pub bursty: bool,
-    /// Steps in that quarter.
-    pub top: usize,
-    /// Steps in all.
-    pub of: usize,
-    /// Share of the wait that they hold.
+    /// How many.
+    pub k: usize,
+    /// Of so many: judged steps and, for an issue of the loop, other stretches that hold some.
+    pub n: usize,
+    /// What they hold of it.
     pub share: f64,
+    /// The first of them by name.
+    pub steps: Vec<String>,
+    /// They are so many steps apart, give or take one.
+    pub period: Option<i64>,
+}
+
+/// Where a pause lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Mostly before the first launch of its step.
+    StepStart,
+    /// Mostly between the steps.
+    BetweenSteps,
+    /// Elsewhere.
+    Inside,
+}
+
+impl Place {
+    /// The name in reports.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::StepStart => "step start",
+            Self::BetweenSteps => "between steps",
+            Self::Inside => "inside",
+        }
+    }
+}
+
+/// A range that covers pieces of a pause.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PauseName {
+    /// Its name; `None` where no range covers them.
+    pub name: Option<String>,
+    /// The pieces, ns.
+    pub ns: i64,
+    /// How many.
+    pub n: usize,
 }
 
 /// A place that shows an issue.
@@ -112,12 +231,37 @@ pub struct LeftOut {
 /// Verdict, why, and what to look at next.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sentences {
-    /// One sentence.
+    /// One sentence: what, how much of what, since when or how often.
     pub verdict: String,
     /// The figures behind it.
     pub why: String,
-    /// The next thing to look at or try.
+    /// One cure with its condition and the most it can bring, or the next thing to look at.
     pub next: String,
+}
+
+/// What is known of an issue beside its share; what does not apply to its kind is empty.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Details {
+    /// How it lies over the steps.
+    pub pattern: Option<Pattern>,
+    /// Which steps hold it.
+    pub burst: Option<Burst>,
+    /// What covers a pause, the most first.
+    pub names: Vec<PauseName>,
+    /// Where a pause, or a wait, lies.
+    pub place: Option<Place>,
+    /// Waits by loader, ns.
+    pub by_loader: Vec<(String, i64)>,
+    /// The most that can be won, ns.
+    pub gain_at_most: Option<i64>,
+    /// How often it happened.
+    pub occurrences: Option<usize>,
+    /// Gaps per judged step.
+    pub gaps_per_step: Option<f64>,
+    /// Median length of a kernel, ns.
+    pub kernel_median: Option<i64>,
+    /// Part of a pause that lies under names that look like waits, ns.
+    pub suspicious: Option<i64>,
 }
 
 /// One thing that bounds the steps, or why none is named.
@@ -127,64 +271,77 @@ pub struct Issue {
     pub kind: IssueKind,
     /// How bad.
     pub severity: Severity,
-    /// `value` / `total`, rounded to six decimals; a straggler's score.
+    /// `value` / `of_ns`, rounded to six decimals; a straggler's score.
     pub share: f64,
     /// Numerator, ns.
     pub value: i64,
-    /// Denominator, ns: time of the steps judged.
-    pub total: i64,
-    /// For waits for data: whether the share is on the GPU's clock (`true`) or on the CPU's.
+    /// What the share is of.
+    pub of: Whole,
+    /// Denominator, ns.
+    pub of_ns: i64,
+    /// Whether the numerator is time of the GPU (`true`) or of the CPU alone.
     pub gpu_clock: Option<bool>,
-    /// For waits for data.
-    pub burst: Option<Burst>,
+    /// What else is known.
+    pub details: Details,
     /// Filled texts.
     pub text: Sentences,
     /// At most three places, the largest first.
     pub evidence: Vec<Evidence>,
 }
 
-/// Sums over the steady steps of a window, ns: numerators of verdicts.
+impl Issue {
+    /// An issue whose evidence and sentences are still to come.
+    pub(in crate::analysis) fn plain(
+        kind: IssueKind,
+        severity: Severity,
+        value: i64,
+        (of, of_ns): (Whole, i64),
+    ) -> Self {
+        Self {
+            kind,
+            severity,
+            share: round6(ratio(value, of_ns).unwrap_or(0.0)),
+            value,
+            of,
+            of_ns,
+            gpu_clock: None,
+            details: Details::default(),
+            text: Sentences::default(),
+            evidence: Vec::new(),
+        }
+    }
+}
+
+/// Communication of a rank's GPU in its judged steps, ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SteadyGpu {
-    /// Communication not covered by compute.
-    pub exposed_comm: i64,
-    /// Host-to-device copies not covered by compute or communication.
-    pub exposed_h2d: i64,
-    /// Idle after synchronising calls, less waits.
-    pub bubble: i64,
-    /// Idle because the CPU had not asked, less waits and bubbles.
-    pub host_idle: i64,
-    /// Idle although work was asked for, less waits and bubbles.
-    pub other_idle: i64,
-    /// Idle without a known cause, less waits and bubbles.
-    pub unknown_idle: i64,
-    /// Compute.
-    pub compute: i64,
+pub struct Communication {
+    /// Collectives run.
+    pub time: i64,
+    /// Of it not covered by compute.
+    pub exposed: i64,
 }
 
 /// What bounds a rank in a window.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Verdict {
     /// Index in [`crate::analysis::Analysis::ranks`].
     pub rank: usize,
     /// Most severe first; the first is the verdict.
     pub issues: Vec<Issue>,
-    /// Signals that were not recorded.
+    /// Signals that were not recorded, and why nothing is concluded.
     pub missing: Vec<Missing>,
-    /// Whole steps in the window.
-    pub steps: usize,
-    /// Steps that were judged: without the first of each run, where two others remain.
-    pub steady_steps: usize,
-    /// Steps only partly in the window.
-    pub partial_steps: usize,
+    /// What was judged, and of how much.
+    pub judged: Judged,
+    /// The judged steps are a small part of the record.
+    pub little: bool,
+    /// Where the idle time went.
+    pub ledger: Ledger,
+    /// Where there is a GPU.
+    pub comm: Option<Communication>,
     /// Whole steps in the window that were not judged.
     pub left_out: Vec<LeftOut>,
     /// Which steps were judged, which were not and why, in a sentence; empty without steps.
-    pub judged: String,
-    /// Numerators, where there is a GPU.
-    pub steady_gpu: Option<SteadyGpu>,
-    /// Their wait, exposed wait, and time, ns.
-    pub steady_wait: (i64, i64, i64),
+    pub coverage: String,
 }
 
 impl Verdict {
@@ -194,27 +351,5 @@ impl Verdict {
         self.issues
             .first()
             .map_or(IssueKind::Inconclusive, |i| i.kind)
-    }
-}
-
-impl Issue {
-    /// An issue whose evidence and sentences are still to come.
-    pub(in crate::analysis) fn plain(
-        kind: IssueKind,
-        severity: Severity,
-        value: i64,
-        total: i64,
-    ) -> Self {
-        Self {
-            kind,
-            severity,
-            share: round6(ratio(value, total).unwrap_or(0.0)),
-            value,
-            total,
-            gpu_clock: None,
-            burst: None,
-            text: Sentences::default(),
-            evidence: Vec::new(),
-        }
     }
 }

@@ -1,14 +1,20 @@
 //! Verdicts: what bounds the steps of a rank in a window, with shares, severity and evidence. A missing signal is never
 //! a zero: the rule abstains, and `missing` says so.
 
+use std::cmp::Reverse;
+
 use crate::analysis::Analysis;
+use crate::analysis::base::loops::Wait;
 use crate::analysis::base::options::Severity;
+use crate::analysis::figures::judged::{CycleRow, Judged};
 use crate::analysis::figures::ranks::{RankMeans, Straggler, StragglerKind};
-use crate::analysis::figures::step_table::StepRow;
-use crate::analysis::sums::stats::{ratio, round6};
+use crate::analysis::layers::ids::LayerId;
+use crate::analysis::sums::intervals::Union;
+use crate::analysis::sums::stats::round6;
 use crate::analysis::verdict::evidence::largest;
-use crate::analysis::verdict::facts::{Facts, burst};
-use crate::analysis::verdict::issue::{Issue, IssueKind, LeftOut, Verdict};
+use crate::analysis::verdict::facts::{Facts, share_of};
+use crate::analysis::verdict::issue::{Communication, Issue, IssueKind, LeftOut, Verdict, Whole};
+use crate::analysis::verdict::ledger::IdleClass;
 use crate::analysis::verdict::missing::Missing;
 use crate::analysis::verdict::texts;
 use crate::time::TimeRange;
@@ -20,151 +26,156 @@ impl Analysis {
     /// If there is no such rank.
     #[must_use]
     pub fn verdict(&self, rank: usize, window: TimeRange) -> Verdict {
-        let (facts, partial_steps) = self.facts(rank, window);
-        let r = &self.ranks[rank];
-        let mut missing = Vec::new();
-        let mut miss = |when: bool, what: Missing| {
-            if when {
-                missing.push(what);
-            }
+        let judged = self.judged(rank, window);
+        let ledger = self.ledger(&judged);
+        let gpu = self.ranks[rank].gpu;
+        let sets = gpu.map(|g| &self.gpu_sets[g]);
+        let inside =
+            |set: Option<&Union>| set.map(|s| s.intersect(&judged.set)).unwrap_or_default();
+        let facts = Facts {
+            rank,
+            gpu,
+            compute: inside(sets.map(|s| &**s.class(LayerId::GPU_COMPUTE))),
+            comm: inside(sets.map(|s| &s.comm_only)),
+            h2d: inside(sets.map(|s| &s.h2d_exposed)),
+            judged: &judged,
+            ledger: &ledger,
         };
-        miss(facts.gpu.is_none(), Missing::NoGpu);
-        miss(r.n_fetch() == 0, Missing::NoFetch);
-        miss(facts.rows.is_empty(), Missing::NoSteps);
-        miss(self.rank_sets[rank].loaders.is_empty(), Missing::NoWorkers);
-        let mut issues = self.issues(&facts);
-        issues.sort_by(|a, b| (a.severity.cmp(&b.severity)).then(b.share.total_cmp(&a.share)));
+        let mut missing = self.missing(&facts);
+        let mut issues = self.candidates(&facts, &mut missing);
+        self.rest(&facts, &mut issues, &missing);
+        for issue in &mut issues {
+            issue.evidence = self.evidence(issue, &facts);
+        }
+        let comm = sets.map(|s| Communication {
+            time: inside(Some(&**s.class(LayerId::GPU_COMM))).measure(),
+            exposed: facts.comm.measure(),
+        });
+        let left_out = self.left_out(&judged);
+        let coverage = texts::coverage::coverage(self, &judged, &left_out);
+        let little = judged.is_little(self.options.min_judged);
+        let texts: Vec<_> = issues
+            .iter()
+            .enumerate()
+            .map(|(i, issue)| texts::fill(self, issue, &facts, &missing, (i == 0, little)))
+            .collect();
+        for (issue, text) in issues.iter_mut().zip(texts) {
+            issue.text = text;
+        }
+        Verdict {
+            rank,
+            issues,
+            missing,
+            little,
+            comm,
+            left_out,
+            coverage,
+            judged,
+            ledger,
+        }
+    }
+
+    fn missing(&self, facts: &Facts<'_>) -> Vec<Missing> {
+        let r = &self.ranks[facts.rank];
+        let cycles = &self.cycles[facts.rank];
+        let unknown = facts.ledger.get(IdleClass::Unknown);
+        let dark = share_of(unknown, facts.total()) >= self.options.unknown;
+        let all = [
+            (facts.gpu.is_none(), Missing::NoGpu),
+            (r.wait.is_empty(), Missing::NoFetch),
+            (
+                facts.judged.cycles.is_empty() && !cycles.irregular(),
+                Missing::NoSteps,
+            ),
+            (cycles.irregular(), Missing::StepsIrregular),
+            (
+                facts.gpu.is_some() && facts.total() > 0 && dark,
+                Missing::UnlinkedIdle,
+            ),
+            (
+                self.rank_sets[facts.rank].loaders.is_empty(),
+                Missing::NoWorkers,
+            ),
+        ];
+        all.into_iter().filter(|m| m.0).map(|m| m.1).collect()
+    }
+
+    /// What is only said where nothing else is, the order of all, and why none is named.
+    fn rest(&self, facts: &Facts<'_>, issues: &mut Vec<Issue>, missing: &[Missing]) {
+        let (judged, total) = (facts.judged, facts.total());
+        let compute = facts.compute.measure();
+        if judged.enough()
+            && facts.gpu.is_some()
+            && share_of(compute, total) >= self.options.compute_bound
+            && issues.is_empty()
+        {
+            let kind = IssueKind::ComputeBound;
+            issues.push(Issue::plain(
+                kind,
+                Severity::Info,
+                compute,
+                facts.of(Whole::Judged),
+            ));
+        }
+        let wait = &self.ranks[facts.rank].wait;
+        let first = match judged.cycles.first() {
+            Some(c) if c.step == 0 => wait.measure_in(c.range),
+            _ => 0,
+        };
+        let all = wait.measure_in(judged.window);
+        let bound = issues.iter().any(|i| i.kind == IssueKind::StartupBound);
+        if first > 0 && 2 * i128::from(first) >= i128::from(all) && !bound {
+            let kind = IssueKind::StartupWait;
+            issues.push(Issue::plain(
+                kind,
+                Severity::Info,
+                first,
+                facts.of(Whole::Record),
+            ));
+        }
+        issues.sort_by_key(|i| {
+            let last = i.kind == IssueKind::StartupWait;
+            (i.severity, last, Reverse(i.value), i.kind)
+        });
         if issues.iter().all(|i| i.kind == IssueKind::StartupWait) {
-            let few = facts.rows.len() < self.options.min_steps_warn;
-            let blind = missing.contains(&Missing::NoSteps) || missing.contains(&Missing::NoFetch);
-            let kind = if blind || few {
+            let blind = [
+                Missing::NoSteps,
+                Missing::NoFetch,
+                Missing::StepsIrregular,
+                Missing::UnlinkedIdle,
+                Missing::UnrecordedLaunches,
+            ];
+            let kind = if !judged.enough() || blind.iter().any(|m| missing.contains(m)) {
                 IssueKind::Inconclusive
             } else if facts.gpu.is_none() {
                 IssueKind::InputOk
             } else {
                 IssueKind::NoSingleBound
             };
-            issues.insert(0, Issue::plain(kind, Severity::Info, 0, facts.total));
+            let issue = Issue::plain(kind, Severity::Info, 0, facts.of(Whole::Judged));
+            issues.insert(0, issue);
         }
-        let sum = |f: fn(&StepRow) -> Option<i64>| facts.steady.iter().filter_map(|r| f(r)).sum();
-        let mut verdict = Verdict {
-            rank,
-            issues,
-            missing,
-            steps: facts.rows.len(),
-            steady_steps: facts.steady.len(),
-            partial_steps,
-            left_out: self.left_out(&facts),
-            judged: String::new(),
-            steady_gpu: facts.sums,
-            steady_wait: (sum(|r| r.wait), sum(|r| r.wait_exposed), facts.total),
-        };
-        verdict.judged = texts::judged(self, &verdict);
-        let mut issues = std::mem::take(&mut verdict.issues);
-        for issue in &mut issues {
-            issue.evidence = self.evidence(issue.kind, &facts);
-            issue.text = texts::fill(self, issue, &facts, &verdict);
-        }
-        verdict.issues = issues;
-        verdict
     }
 
-    /// Whole steps in the window that are not judged: the first ones of each run of the loader.
-    fn left_out(&self, facts: &Facts<'_>) -> Vec<LeftOut> {
-        let steps = &self.ranks[facts.rank].steps;
-        let waits = |row: &StepRow| {
-            let from = self
-                .waits
-                .partition_point(|w| w.range.start < row.range.start);
-            let until = self
-                .waits
-                .partition_point(|w| w.range.start < row.range.end);
-            let own = self.waits[from..until]
-                .iter()
-                .filter(|w| w.rank == facts.rank);
-            largest(own.map(|w| (w.range.len(), w.span, w.range)))
+    /// Whole steps in the window that are not judged: those in which the loader started.
+    fn left_out(&self, judged: &Judged) -> Vec<LeftOut> {
+        let steps = &self.ranks[judged.rank].steps;
+        let own: Vec<&Wait> = self.waits_of(judged.rank).collect();
+        let waits = |row: &CycleRow| {
+            let before = |t: i64| own.partition_point(|w| w.range.start < t);
+            let (from, until) = (before(row.range.start), before(row.range.end));
+            let inside = own[from..until.max(from)].iter();
+            largest(inside.map(|w| (w.range.len(), w.span, w.range)))
         };
-        let out = facts.rows.iter().filter(|r| r.first && facts.filtered);
-        out.map(|row| LeftOut {
+        let out = judged.left_out().map(|row| LeftOut {
             step: row.step,
             label: steps[row.step].label.clone(),
             reason: "first step of a run of the loader: start-up",
             wait: row.wait.unwrap_or(0),
             exposed: row.wait_exposed.unwrap_or(0),
             place: waits(row).first().copied(),
-        })
-        .collect()
-    }
-
-    fn issues(&self, facts: &Facts<'_>) -> Vec<Issue> {
-        let options = &self.options;
-        let mut out = Vec::new();
-        if facts.rows.len() < options.min_steps_warn || facts.total <= 0 {
-            return out;
-        }
-        let total = facts.total;
-        let mut add = |kind: IssueKind, value: i64, enough: bool| {
-            let share = ratio(value, total).unwrap_or(0.0);
-            if share < options.warn || !enough {
-                return;
-            }
-            let critical = share >= options.crit && facts.rows.len() >= options.min_steps_crit;
-            let severity = if critical {
-                Severity::Critical
-            } else {
-                Severity::Warning
-            };
-            out.push(Issue::plain(kind, severity, value, total));
-        };
-        let has_fetch = self.ranks[facts.rank].n_fetch() > 0;
-        let gpu = facts.gpu.is_some();
-        let (kind, waited) = if gpu {
-            (
-                IssueKind::InputBound,
-                facts.steady.iter().filter_map(|r| r.wait_exposed).sum(),
-            )
-        } else {
-            (
-                IssueKind::InputWait,
-                facts.steady.iter().filter_map(|r| r.wait).sum::<i64>(),
-            )
-        };
-        add(kind, waited, has_fetch);
-        if let Some(s) = facts.sums {
-            add(IssueKind::CommBound, s.exposed_comm, true);
-            add(IssueKind::H2dBound, s.exposed_h2d, true);
-            add(IssueKind::SyncBound, s.bubble, true);
-            add(IssueKind::LaunchBound, s.host_idle, true);
-            add(IssueKind::DependencyBound, s.other_idle, true);
-        }
-        if let Some(issue) = out.iter_mut().find(|i| i.kind == kind) {
-            issue.gpu_clock = Some(gpu);
-            issue.burst = Some(burst(&facts.steady));
-            if !gpu {
-                // A CPU clock cannot show that the GPU was idle.
-                issue.severity = Severity::Warning;
-            }
-        }
-        if let Some(s) = facts.sums
-            && ratio(s.compute, total).is_some_and(|c| c >= options.compute_bound)
-            && out.is_empty()
-        {
-            let kind = IssueKind::ComputeBound;
-            out.push(Issue::plain(kind, Severity::Info, s.compute, total));
-        }
-        let firsts = facts.rows.iter().filter(|r| r.first);
-        let first: i64 = firsts.filter_map(|r| r.wait).sum();
-        let all: i64 = facts.rows.iter().filter_map(|r| r.wait).sum();
-        if first > 0 && facts.filtered && 2 * i128::from(first) >= i128::from(all) {
-            let time = facts.rows.iter().map(|r| r.time()).sum();
-            out.push(Issue::plain(
-                IssueKind::StartupWait,
-                Severity::Info,
-                first,
-                time,
-            ));
-        }
-        out
+        });
+        out.collect()
     }
 
     /// Verdicts of all ranks, and in front of them the rank that holds the others up where that is at least as severe.
@@ -210,12 +221,12 @@ impl Analysis {
         let time = rows[s.victim].time.unwrap_or(0.0);
         #[expect(clippy::cast_possible_truncation, reason = "means far below 2^63 ns")]
         let (value, total) = ((s.score * time).round() as i64, time.round() as i64);
-        let mut issue = Issue::plain(kind, s.severity, value, total);
+        let mut issue = Issue::plain(kind, s.severity, value, (Whole::Judged, total));
         issue.share = round6(s.score);
         let waits = self.waits.iter().filter(|w| w.rank == s.culprit);
         let inside = waits.map(|w| (w.span, w.range.clip(window)));
         issue.evidence = largest(inside.map(|(span, range)| (range.len(), span, range)));
-        issue.text = texts::straggler(self, s, rows);
+        issue.text = texts::straggler::straggler(self, s, rows);
         issue
     }
 }

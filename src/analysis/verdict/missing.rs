@@ -15,9 +15,24 @@ pub enum Missing {
     NoSteps,
     /// No loading work.
     NoWorkers,
+    /// Steps were inferred from marks that come too unevenly.
+    StepsIrregular,
+    /// A fifth of the judged steps is idle time whose cause is not recorded.
+    UnlinkedIdle,
+    /// GPU work was launched and not recorded, and what looks idle may be busy: only with it something would be found.
+    UnrecordedLaunches,
 }
 
 impl Missing {
+    /// Whether it is a signal that somebody can record; else why nothing is concluded from what was.
+    #[must_use]
+    pub fn is_signal(self) -> bool {
+        matches!(
+            self,
+            Self::NoGpu | Self::NoFetch | Self::NoSteps | Self::NoWorkers
+        )
+    }
+
     /// The name in reports.
     #[must_use]
     pub fn key(self) -> &'static str {
@@ -26,6 +41,9 @@ impl Missing {
             Self::NoFetch => "NO_FETCH",
             Self::NoSteps => "NO_STEPS",
             Self::NoWorkers => "NO_WORKERS",
+            Self::StepsIrregular => "STEPS_IRREGULAR",
+            Self::UnlinkedIdle => "UNLINKED_IDLE",
+            Self::UnrecordedLaunches => "UNRECORDED_LAUNCHES",
         }
     }
 }
@@ -42,7 +60,8 @@ impl Missing {
                 "No steps found: no ProfilerStep, NVTX or step spans, and no fetch spans to derive them from."
             }
             Self::NoFetch => {
-                "No waits for data found: name the wait with record_function, NVTX or a layer rule."
+                "No waits for data found: put a record_function named 'batch_wait' (or an NVTX range) around the line in \
+                 which the loop takes its batch, or name its range with a layer rule."
             }
             Self::NoWorkers => {
                 if let Some(alone) = tracer.filter(|t| !t.sees_workers) {
@@ -53,6 +72,15 @@ impl Missing {
                     );
                 }
                 "No loading work in this record: the worker processes were not traced."
+            }
+            Self::StepsIrregular => {
+                "No steps are marked, and the marks of the optimizer come too unevenly to tell them."
+            }
+            Self::UnlinkedIdle => {
+                "Launch calls of much of the GPU work are not recorded: why the GPU was idle before it cannot be told."
+            }
+            Self::UnrecordedLaunches => {
+                "GPU work was launched that is not recorded: what looks idle may be busy."
             }
         };
         text.to_owned()

@@ -1,8 +1,12 @@
-//! What the figures mean: issues, their evidence, the sentences.
+//! What the figures mean: where the idle time went, issues, their evidence, the sentences.
 
 pub(super) mod evidence;
 pub(super) mod facts;
 pub(super) mod issue;
 pub(super) mod judge;
+pub(super) mod kinds;
+pub(super) mod ledger;
 pub(super) mod missing;
+pub(super) mod pattern;
+pub(super) mod pauses;
 pub(super) mod texts;

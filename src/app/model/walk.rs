@@ -136,7 +136,7 @@ impl Walk {
     pub fn share_text(&self) -> String {
         let of = match self.ranks {
             0 | 1 => "of the trace".to_owned(),
-            n => format!("of the time of {n} ranks"),
+            n => format!("of the traces of {n} ranks"),
         };
         format!(
             "{} exposed in all, {} {of}",

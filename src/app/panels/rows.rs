@@ -24,8 +24,21 @@ pub fn table<'a, R>(
     rows: usize,
     row: impl Fn(usize) -> &'a R + 'a,
 ) -> FnTable<'a> {
+    table_of(analysis, table, widths, |_| true, rows, row)
+}
+
+/// The same of the columns that `keep` wants.
+pub fn table_of<'a, R>(
+    analysis: &'a Analysis,
+    table: &'static [Column<R>],
+    widths: &str,
+    keep: impl Fn(&Column<R>) -> bool,
+    rows: usize,
+    row: impl Fn(usize) -> &'a R + 'a,
+) -> FnTable<'a> {
     let first: Vec<&str> = named(widths).map(|n| n.0).collect();
-    let columns = shown(table, Output::Panel, &first.join(" "));
+    let mut columns = shown(table, Output::Panel, &first.join(" "));
+    columns.retain(|c| keep(c));
     let head = |c: &&'static Column<R>| {
         let width = named(widths).find(|n| n.0 == c.key);
         Head {

@@ -5,14 +5,14 @@ use egui_plot::{AxisHints, Bar, BarChart, Plot};
 
 use super::panel::{Scope, TablePanel};
 use super::rows;
-use crate::analysis::{ColumnSummary, StepRow};
+use crate::analysis::{ColumnSummary, Pace, StepRow};
 use crate::app::model::action::{Action, Actions};
 use crate::app::model::document::Document;
 use crate::app::widgets::fn_table::FnTable;
 use crate::app::widgets::look::Look;
 use crate::app::widgets::look::{color, mix};
-use crate::columns::STEP;
-use crate::time::{TimeRange, Unit, format_ns};
+use crate::columns::{Column, STEP, is_empty_phase};
+use crate::time::{TimeRange, Unit, about_ns, format_ns};
 use crate::view::Swatch;
 
 /// Height of the bars, points.
@@ -28,7 +28,8 @@ const NONE: &str = "No steps found: no ProfilerStep, NVTX or step spans, and no 
 
 /// Columns.
 const WIDTHS: &str = "short=130 rank=46 time=100 wait=100 wait_exposed=96 wait_hidden=96 gpu_busy=100 gpu_idle=96 launched=100 \
-    n_ops=80 in_sync=96 first_kernel=96 gpu_lag=96 h2d=96 forward=96 backward=96 optimizer=96 compute=96 other=96";
+    n_ops=80 in_sync=96 first_kernel=96 gpu_lag=96 h2d=96 forward=96 backward=96 optimizer=96 compute=96 comm=96 checkpoint=96 eval=96 gc=96 \
+    compile=96 log=96 loader=96 other=96";
 
 /// The tab.
 pub struct StepsPanel;
@@ -39,6 +40,8 @@ pub struct Steps {
     /// One of the ranks has a GPU.
     gpu: bool,
     summary: String,
+    /// Keys of phases that none of them has.
+    empty: Vec<&'static str>,
     bars: Vec<Group>,
 }
 
@@ -61,12 +64,18 @@ impl TablePanel for StepsPanel {
         let ranks: Vec<usize> = scope.ranks(doc).collect();
         move || {
             let gpu = ranks.iter().any(|&r| analysis.ranks()[r].gpu.is_some());
+            let pace = match ranks[..] {
+                [rank] => analysis.pace(&analysis.judged(rank, scope.range)),
+                _ => None,
+            };
             let rows = ranks
                 .into_iter()
                 .flat_map(|r| analysis.step_rows(r, scope.range).0);
             let rows: Vec<StepRow> = rows.cloned().collect();
+            let empty = STEP.iter().filter(|c| is_empty_phase(c, &analysis, &rows));
             Steps {
-                summary: summary(&rows, gpu),
+                summary: summary(&rows, gpu, pace.as_ref()),
+                empty: empty.map(|c| c.key).collect(),
                 bars: bars(&rows, gpu),
                 gpu,
                 rows,
@@ -93,7 +102,8 @@ impl TablePanel for StepsPanel {
 
     fn table<'a>(doc: &'a Document, steps: &'a Steps, _look: &'a Look) -> FnTable<'a> {
         let (rows, range) = (&steps.rows, doc.range);
-        rows::table(&doc.analysis, STEP, WIDTHS, rows.len(), |i| &rows[i])
+        let keep = |c: &Column<StepRow>| !steps.empty.contains(&c.key);
+        rows::table_of(&doc.analysis, STEP, WIDTHS, keep, rows.len(), |i| &rows[i])
             .selected(move |row| range == Some(rows[row].range))
     }
 
@@ -102,8 +112,9 @@ impl TablePanel for StepsPanel {
     }
 }
 
-/// Sum, median, 95th percentile and maximum of step time and of exposed wait (of all wait where no GPU is known).
-fn summary(rows: &[StepRow], gpu: bool) -> String {
+/// What a step takes; sum, median, 95th percentile and maximum of step time and of exposed wait (of all wait where no GPU is
+/// known).
+fn summary(rows: &[StepRow], gpu: bool, pace: Option<&Pace>) -> String {
     let times = ColumnSummary::of(rows.iter().map(StepRow::time));
     let waits = |r: &StepRow| if gpu { r.wait_exposed } else { r.wait };
     let waits = ColumnSummary::of(rows.iter().filter_map(waits));
@@ -112,15 +123,21 @@ fn summary(rows: &[StepRow], gpu: bool) -> String {
     let of_waits = if waits.max.is_some() {
         format!(
             "{what} {} in all, median {}, p95 {}",
-            format_ns(waits.sum),
+            text(waits.sum),
             text(waits.median),
             text(waits.p95)
         )
     } else {
         "batch waits not recorded".to_owned()
     };
+    let pace = pace.map_or_else(String::new, |p| {
+        let why = p
+            .instead_of_median()
+            .map_or_else(String::new, |w| format!(" ({w})"));
+        format!("{} a step{why} · ", about_ns(p.per_step()))
+    });
     format!(
-        "{} step{} · step median {}, p95 {}, max {} · {of_waits}",
+        "{} step{} · {pace}CPU step median {}, p95 {}, max {} · {of_waits}",
         rows.len(),
         if rows.len() == 1 { "" } else { "s" },
         text(times.median),

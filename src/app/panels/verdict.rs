@@ -93,14 +93,14 @@ fn judged_ui(ui: &mut Ui, doc: &Document, verdict: &Verdict, of_selection: &mut 
         } else {
             String::new()
         };
-        let mut parts = vec![rank, verdict.judged.trim_end_matches('.').to_owned()];
-        if verdict.partial_steps > 0 {
+        let mut parts = vec![rank, verdict.coverage.trim_end_matches('.').to_owned()];
+        if verdict.judged.partial_steps > 0 {
             parts.push(format!(
                 "{} only partly in the window",
-                verdict.partial_steps
+                verdict.judged.partial_steps
             ));
         }
-        if (1..FEW_STEPS).contains(&verdict.steady_steps) {
+        if (1..FEW_STEPS).contains(&verdict.judged.len()) {
             parts.push("few steps: weak evidence".to_owned());
         }
         parts.retain(|p| !p.is_empty());
@@ -240,7 +240,7 @@ fn missing_ui(ui: &mut Ui, doc: &Document, verdict: &Verdict, look: &Look) {
     let (notes, missing): (Vec<Missing>, Vec<Missing>) = verdict
         .missing
         .iter()
-        .partition(|&&m| alone && m == Missing::NoWorkers);
+        .partition(|&&m| alone && m == Missing::NoWorkers || !m.is_signal());
     for (heading, kinds) in [("Note", notes), ("Not recorded", missing)] {
         let text = |m: &Missing| doc.analysis.missing_text(verdict.rank, *m);
         let mut texts: Vec<String> = kinds.iter().map(text).collect();

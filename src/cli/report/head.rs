@@ -171,7 +171,7 @@ pub fn waits(out: &mut String, a: &Analysed, rank: usize) {
             note.to_owned(),
         ]
     };
-    let mut t = Table::new(&["", "ms", "of wait", "of time", "<"]);
+    let mut t = Table::new(&["", "ms", "of wait", "of window", "<"]);
     let waits = counted(n as u64, "wait");
     let loop_name = printable(&a.analysis.trace().lane(lane).key);
     t.row(part(
@@ -205,7 +205,7 @@ pub fn waits(out: &mut String, a: &Analysed, rank: usize) {
         t.row(part(
             "  not recorded",
             unrecorded,
-            "nobody knows what the GPU did there",
+            "no GPU data for this time",
         ));
     }
     out.push_str(&t.render());
@@ -221,9 +221,9 @@ pub fn waits_of_ranks(out: &mut String, a: &Analysed) {
         "rank",
         "waits",
         "waited",
-        "of time",
+        "of window",
         "exposed",
-        "of time",
+        "of window",
         "hidden",
         "not recorded",
     ]);
@@ -372,8 +372,8 @@ pub fn verdicts(out: &mut String, a: &Analysed) {
         for text in said.into_iter().filter(|t| !t.is_empty()) {
             wrapped(out, text);
         }
-        if !verdict.judged.is_empty() {
-            wrapped(out, &verdict.judged);
+        if !verdict.coverage.is_empty() {
+            wrapped(out, &verdict.coverage);
         }
         for issue in &verdict.issues[1..] {
             wrapped(
@@ -415,7 +415,10 @@ fn missing(out: &mut String, a: &Analysed, verdicts: &[Verdict], said: &[&str]) 
             } else {
                 String::new()
             };
-            let begin = if none { "Note" } else { "Not recorded" };
+            let begin = match none || !what.is_signal() {
+                true => "Note",
+                false => "Not recorded",
+            };
             wrapped(out, &format!("{begin}{some}: {text}"));
         }
     }

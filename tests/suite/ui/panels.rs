@@ -93,11 +93,11 @@ fn figures_of_steps_that_nothing_tells_are_not_zero() {
         {"ph":"X","cat":"cpu_op","name":"aten::add","pid":1,"tid":1,"ts":10,"dur":50000}]}"#;
     let mut w = showing(&write(&dir, "steps.json", steps));
     show(&mut w, tab("Steps"));
-    w.get_by_label_contains("step median 100.000 ms");
+    w.get_by_label_contains("100 ms a step · CPU step median 100.000 ms");
     w.get_by_label_contains("batch waits not recorded");
     w.get_by_label_contains(
         "Step 1, Rank 0, Time 100.000 ms, Wait –, Exposed –, Hidden –, GPU busy –, GPU idle –, Launched –, \
-         Operations –, In sync –, First kernel –, GPU lag –, H2D –, Forward –, Backward –, Optimizer –, Compute –, \
+         Operations –, In sync –, First kernel –, GPU lag –, Forward –, Backward –, Optimizer –, \
          Other 100.000 ms",
     );
     show(&mut w, tab("Selection"));

@@ -1,0 +1,216 @@
+//! The sentences of verdicts, with their figures filled in: a headline (what, how much of what), the evidence, one cure with
+//! its condition and the most it can bring.
+
+use crate::analysis::Analysis;
+use crate::analysis::figures::rates::Rates;
+use crate::analysis::sums::stats::ratio;
+use crate::analysis::verdict::facts::Facts;
+use crate::analysis::verdict::issue::{Issue, IssueKind, Sentences, Whole};
+use crate::analysis::verdict::missing::Missing;
+use crate::time::{about_ns, format_count};
+
+pub(in crate::analysis) mod coverage;
+mod idle;
+mod nothing;
+pub(in crate::analysis) mod straggler;
+mod waits;
+
+/// Printed under every throughput that comes from a torch.profiler trace.
+pub const PROFILED_SPEED: &str =
+    "Recording slows training: compare speeds of runs without the profiler.";
+
+/// A share as the sentences print it: `38.4 %`.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// A share of the record: `97 %`; with a decimal where it would look like all or nothing.
+#[must_use]
+pub fn rough_percent(share: f64) -> String {
+    let hundred = share * 100.0;
+    if share < 1.0 && !(0.5..99.5).contains(&hundred) {
+        // Never all: 99.96 % is not 100.0 %.
+        return format!("{:.1} %", hundred.min(99.9));
+    }
+    format!("{hundred:.0} %")
+}
+
+/// `1 step`, `12 steps`, `2 processes`.
+#[must_use]
+pub fn counted(n: u64, what: &str) -> String {
+    let plural = match (n, what.ends_with('s')) {
+        (1, _) => "",
+        (_, true) => "es",
+        (_, false) => "s",
+    };
+    format!("{} {what}{plural}", format_count(n))
+}
+
+fn count(n: usize, what: &str) -> String {
+    counted(n as u64, what)
+}
+
+fn part(a: i64, b: i64) -> f64 {
+    ratio(a, b).unwrap_or(0.0)
+}
+
+impl Rates {
+    /// With how many workers loading keeps up, in a sentence. `None` where that cannot be computed.
+    #[must_use]
+    pub fn keeps_up(&self) -> Option<String> {
+        let (needed, spare) = (self.needed_workers?, self.recommended_workers?);
+        let workers = counted(u64::from(needed), "worker");
+        Some(if spare > needed {
+            format!("{workers} would be enough, {spare} with 25 % headroom.")
+        } else {
+            format!("{workers} would be enough, with 25 % headroom.")
+        })
+    }
+}
+
+/// What the sentences of one issue are made from.
+struct Writer<'a> {
+    analysis: &'a Analysis,
+    issue: &'a Issue,
+    facts: &'a Facts<'a>,
+    missing: &'a [Missing],
+    /// It is the verdict: its headline says how much of the record it speaks of.
+    first: bool,
+    /// That headline begins with what the judged steps are.
+    little: bool,
+}
+
+/// All three sentences of one issue.
+pub(in crate::analysis) fn fill(
+    analysis: &Analysis,
+    issue: &Issue,
+    facts: &Facts<'_>,
+    missing: &[Missing],
+    (first, little): (bool, bool),
+) -> Sentences {
+    let writer = Writer {
+        analysis,
+        issue,
+        facts,
+        missing,
+        first,
+        little: first && little && issue.of == Whole::Judged,
+    };
+    let mut text = writer.sentences();
+    if writer.little && issue.kind != IssueKind::Inconclusive {
+        text.verdict = format!("{} {}", coverage::little(facts.judged), text.verdict);
+    }
+    text
+}
+
+impl Writer<'_> {
+    fn sentences(&self) -> Sentences {
+        match self.issue.kind {
+            IssueKind::InputBound => self.input_bound(),
+            IssueKind::InputWait => self.input_wait(),
+            IssueKind::StartupBound => self.startup_bound(),
+            IssueKind::StartupWait => self.startup_wait(),
+            IssueKind::CheckpointStall
+            | IssueKind::EvalStall
+            | IssueKind::LogStall
+            | IssueKind::GcStall
+            | IssueKind::CompileStall
+            | IssueKind::LoaderStall => self.stall(),
+            IssueKind::HostStall => self.host_stall(),
+            IssueKind::UnnamedWait => self.unnamed_wait(),
+            IssueKind::SyncBound => self.sync_bound(),
+            IssueKind::LaunchBound => self.launch_bound(),
+            IssueKind::DependencyBound => self.dependency_bound(),
+            IssueKind::H2dBound => self.h2d_bound(),
+            IssueKind::CommBound => self.comm_bound(),
+            IssueKind::ComputeBound => self.compute_bound(),
+            IssueKind::InputOk => self.input_ok(),
+            IssueKind::NoSingleBound => self.no_single(),
+            IssueKind::Inconclusive => self.inconclusive(),
+            // Filled by `straggler`.
+            IssueKind::InputStraggler
+            | IssueKind::H2dStraggler
+            | IssueKind::ComputeStraggler
+            | IssueKind::Straggler => Sentences::default(),
+        }
+    }
+
+    fn share(&self) -> String {
+        percent(self.issue.share)
+    }
+
+    /// `602 ms of 926 ms`.
+    fn at_most(&self, ns: i64) -> String {
+        format!("at most {} of {}", about_ns(ns), about_ns(self.issue.of_ns))
+    }
+
+    /// What the issue's share is of, and how much of the record that is.
+    fn whole(&self) -> String {
+        let account = self.facts.judged.account;
+        let record = rough_percent(part(self.issue.of_ns, account.total()));
+        match self.issue.of {
+            whole if !self.first => whole.text().to_owned(),
+            Whole::Judged if self.little => "them".to_owned(),
+            Whole::Judged => format!(
+                "the judged steps ({} of {}; {record} of the record)",
+                format_count(self.facts.judged.len() as u64),
+                format_count(self.facts.judged.cycles.len() as u64),
+            ),
+            Whole::Loop => format!("the loop ({record} of the record)"),
+            Whole::Record => "the record".to_owned(),
+        }
+    }
+
+    /// How the issue lies over the steps, as part of a sentence: ` in every step`. Empty where that is not known.
+    fn spread(&self) -> String {
+        use crate::analysis::verdict::issue::Pattern;
+        let details = &self.issue.details;
+        match (details.pattern, &details.burst) {
+            (Some(Pattern::EveryStep), _) => " in every step".to_owned(),
+            (Some(Pattern::Burst), Some(b)) => {
+                format!(
+                    " in bursts: {} of {} hold {} of it",
+                    b.k,
+                    count(b.n, "step"),
+                    percent(b.share)
+                )
+            }
+            (Some(Pattern::SomeSteps), _) => " in some of the steps".to_owned(),
+            _ => String::new(),
+        }
+    }
+
+    /// Median of what a set holds of each judged step, ns.
+    fn median_of(&self, set: &crate::analysis::Union) -> i64 {
+        let rows = self.facts.judged.rows();
+        let mut values: Vec<i64> = rows.map(|r| set.measure_in(r.range)).collect();
+        crate::analysis::percentile(&mut values, 50).unwrap_or(0)
+    }
+}
+
+/// A text of at most `most` characters: its beginning and `…`.
+fn shorten(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let mut out: String = text.chars().take(most - 1).collect();
+    out.push('…');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_of_the_record_are_round_but_never_all() {
+        assert_eq!(rough_percent(0.9712), "97 %");
+        assert_eq!(rough_percent(1.0), "100 %");
+        assert_eq!(rough_percent(0.9996), "99.9 %");
+        assert_eq!(rough_percent(0.002), "0.2 %");
+        assert_eq!(percent(0.384), "38.4 %");
+        assert_eq!(counted(1, "step"), "1 step");
+        assert_eq!(counted(2_000, "process"), "2,000 processes");
+    }
+}
