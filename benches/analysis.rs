@@ -293,7 +293,7 @@ fn percentiles_of_everything() {
 
 #[divan::bench(sample_count = 5, sample_size = 1)]
 fn verdicts() {
-    black_box(ANALYSIS.verdicts(TRACE.extent()));
+    black_box(ANALYSIS.jobs(TRACE.extent()));
 }
 
 #[divan::bench(sample_count = 3, sample_size = 1)]

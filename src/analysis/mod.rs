@@ -24,7 +24,7 @@ pub use base::launches::Launched;
 pub use base::layer_sets::Owner;
 pub use base::loops::{FetchElsewhere, Rank, Wait};
 pub use base::lost_work::{LostLaunches, Overruns};
-pub use base::options::{Options, Severity, Strategy};
+pub use base::options::{Options, Severity};
 pub use base::primary::GpuHow;
 pub use base::queues::{Delays, LaunchFigures, QueueFigures};
 pub use base::steps::{Step, StepSource};
@@ -35,13 +35,13 @@ pub use collectives::arrival::{Arrival, Arrivals};
 pub use collectives::attendance::Attendance;
 pub use collectives::kinds::{CollectiveKind, NotCompared};
 pub use collectives::matching::{Collective, CommGroup, Matched, Matching, Member, matching};
-pub use collectives::ranks::{Collectives, Ends};
+pub use collectives::ranks::{Collectives, Ends, Own};
 pub use figures::gpu::{Gap, GpuFigures, Partition};
 pub use figures::insight::{InferredPasses, LoadingDuring, QUEUE_FULL, WaitRow};
 pub use figures::judged::{Account, CycleRow, Judged, Unjudged};
 pub use figures::memory::Memory;
 pub use figures::pace::{Basis, Pace};
-pub use figures::ranks::{RankMeans, RankTable, Straggler, StragglerKind, straggler};
+pub use figures::ranks::{RankMeans, RankTable};
 pub use figures::rates::{Costs, Job, RateSet, Rates, WhatIf};
 pub use figures::selection::{GpuHeadline, LayerRow, Percentiles, Scope, Selection, WaitParts};
 pub use figures::span::{NameRow, SpanFigures};
@@ -64,9 +64,11 @@ pub use sums::intervals::Union;
 pub use sums::stats::{percentile, percentile_sorted, ratio, round6};
 pub use sums::watch::{Cancelled, OnProgress};
 pub use verdict::issue::{
-    Burst, Communication, Details, Evidence, Issue, IssueKind, LeftOut, Pattern, PauseName, Place,
-    Sentences, Verdict, Whole,
+    Burst, CommSplit, Communication, Details, Evidence, Issue, IssueKind, LeftOut, Pattern,
+    PauseName, Place, Sentences, Verdict, Whole,
 };
+pub use verdict::job::{JobMissing, JobVerdict, KindOf};
+pub use verdict::late::{Excess, LateCause, LatePart, LatePattern, LateRank, Lateness};
 pub use verdict::ledger::{GapCounts, IdleClass, Ledger};
 pub use verdict::missing::Missing;
 pub use verdict::texts::{PROFILED_SPEED, counted, percent};

@@ -202,6 +202,9 @@ pub struct Check {
     /// Largest time of a step, also where the loop runs ahead of the GPU: 120ms.
     #[arg(long, value_name = "TIME", value_parser = parse_positive)]
     pub max_step_time: Option<i64>,
+    /// Largest share of the judged steps that ranks wait in collectives for late ones: 10%. Needs the traces of all ranks.
+    #[arg(long, value_name = "PCT")]
+    pub max_late_rank: Option<Percent>,
     /// Smallest share of the record that the judged steps must be: 50%.
     #[arg(long, value_name = "PCT")]
     pub min_judged: Option<Percent>,
@@ -216,7 +219,12 @@ pub struct Check {
 impl Check {
     /// Nothing to check was named.
     pub fn has_no_limit(&self) -> bool {
-        let shares = [self.max_exposed_wait, self.max_stall, self.min_judged];
+        let shares = [
+            self.max_exposed_wait,
+            self.max_stall,
+            self.max_late_rank,
+            self.min_judged,
+        ];
         shares.iter().all(Option::is_none)
             && self.max_step_time.is_none()
             && self.expect.is_empty()

@@ -8,7 +8,7 @@ use super::args::{Check, Overlap, Percent};
 use super::steady::Steady;
 use super::table::{Table, percent};
 use super::{CliError, EXIT_BROKEN, EXIT_INCONCLUSIVE, EXIT_UNREADABLE, load};
-use crate::analysis::{IdleClass, IssueKind, Union, Verdict, counted};
+use crate::analysis::{IdleClass, IssueKind, JobMissing, JobVerdict, Union, Verdict, counted};
 use crate::model::{DeviceId, StreamId};
 use crate::time::{about_ns, format_ns};
 
@@ -43,8 +43,8 @@ struct Line {
 pub fn run(args: &Check, out: &mut dyn Write) -> Result<u8, CliError> {
     if args.has_no_limit() {
         return Err(CliError::Usage(
-            "check needs a limit: --max-exposed-wait 5%, --max-stall 5%, --max-step-time 120ms, --min-judged 50%, \
-             --expect COMPUTE_BOUND or --min-overlap 7:16=50%."
+            "check needs a limit: --max-exposed-wait 5%, --max-stall 5%, --max-step-time 120ms, --max-late-rank 10%, \
+             --min-judged 50%, --expect COMPUTE_BOUND or --min-overlap 7:16=50%."
                 .to_owned(),
         ));
     }
@@ -133,8 +133,15 @@ fn judge(a: &Analysed, args: &Check) -> Vec<Line> {
             ));
         }
     }
-    if !args.expect.is_empty() {
-        lines.push(expected(a, &args.expect));
+    if !args.expect.is_empty() || args.max_late_rank.is_some() {
+        let jobs = a.analysis.jobs(a.window);
+        if let Some(limit) = args.max_late_rank {
+            let late = |job| late_rank(a, job, of_run(a, "late ranks", job), limit);
+            lines.extend(jobs.iter().map(late));
+        }
+        if !args.expect.is_empty() {
+            lines.extend(expected(a, &jobs, &args.expect));
+        }
     }
     for limit in &args.min_overlap {
         lines.extend(overlap(a, limit));
@@ -310,27 +317,75 @@ fn judged_share(a: &Analysed, rank: usize, what: String, limit: Percent) -> Line
     }
 }
 
-/// Whether the verdict to show is one of those expected.
-fn expected(a: &Analysed, kinds: &[IssueKind]) -> Line {
-    let ranks = a.ranks();
-    let verdicts = a.analysis.verdicts(a.window);
-    let shown = verdicts.iter().find(|v| ranks.contains(&v.rank));
-    let kind = shown.map_or(IssueKind::Inconclusive, Verdict::kind);
-    let text: Vec<&str> = kinds.iter().map(|k| k.key()).collect();
-    let outcome = if kinds.contains(&kind) {
-        Outcome::Holds
-    } else if kind == IssueKind::Inconclusive {
-        Outcome::Inconclusive
-    } else {
-        Outcome::Broken
+/// What late ranks cost a job.
+fn late_rank(a: &Analysed, job: &JobVerdict, what: String, limit: Percent) -> Line {
+    let text = limit_text("≤", limit);
+    if let Some(why) = job.no_score() {
+        return unknown(what, text, why);
+    }
+    let (cost, whole) = job.lateness.as_ref().map_or((0, 1), |l| (l.cost, l.of_ns));
+    let holds = within(cost, whole, limit);
+    let missing = job.missing.contains(&JobMissing::Ranks);
+    let mut notes = match job.lateness {
+        Some(_) => vec!["of the judged steps".to_owned()],
+        None => vec!["the ranks arrive together".to_owned()],
     };
-    let headline = shown.and_then(|v| v.issues.first());
+    if let Some(issue) = job.issues.first() {
+        notes.push(issue.text.verdict.clone());
+    }
+    if missing {
+        notes.push(a.analysis.job_missing_text(job, JobMissing::Ranks));
+    }
     Line {
-        what: "verdict".to_owned(),
-        limit: text.join(" or "),
-        measured: kind.key().to_owned(),
-        outcome,
-        note: headline.map_or_else(String::new, |i| i.text.verdict.clone()),
+        what,
+        limit: text,
+        measured: percent(cost, whole),
+        outcome: match (holds, missing) {
+            (false, _) => Outcome::Broken,
+            (true, true) => Outcome::Inconclusive,
+            (true, false) => Outcome::Holds,
+        },
+        note: notes.join("; "),
+    }
+}
+
+/// Whether the verdict of each job, or of the rank that was chosen, is one of those expected.
+fn expected(a: &Analysed, jobs: &[JobVerdict], kinds: &[IssueKind]) -> Vec<Line> {
+    let line = |what: String, kind: IssueKind, note: &str| {
+        let text: Vec<&str> = kinds.iter().map(|k| k.key()).collect();
+        let outcome = if kinds.contains(&kind) {
+            Outcome::Holds
+        } else if kind == IssueKind::Inconclusive {
+            Outcome::Inconclusive
+        } else {
+            Outcome::Broken
+        };
+        Line {
+            what,
+            limit: text.join(" or "),
+            measured: kind.key().to_owned(),
+            outcome,
+            note: note.to_owned(),
+        }
+    };
+    if let Some(rank) = a.rank {
+        let mut all = jobs.iter().flat_map(|j| &j.ranks);
+        let own = all.find(|v| v.rank == rank);
+        let kind = own.map_or(IssueKind::Inconclusive, Verdict::kind);
+        let headline = own.and_then(|v| v.issues.first());
+        let note = headline.map_or("", |i| i.text.verdict.as_str());
+        return vec![line("verdict".to_owned(), kind, note)];
+    }
+    let of_job = |job: &JobVerdict| line(of_run(a, "verdict", job), job.kind, &job.text.verdict);
+    jobs.iter().map(of_job).collect()
+}
+
+/// A figure of a job, with its run where there are several.
+fn of_run(a: &Analysed, what: &str, job: &JobVerdict) -> String {
+    let runs = a.analysis.collectives();
+    match runs.len() {
+        0 | 1 => what.to_owned(),
+        _ => format!("{what}, run {}", runs[job.run].run),
     }
 }
 

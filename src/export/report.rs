@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::rows::{self, by_phase, object};
 use crate::analysis::{
     Analysis, ColumnSummary, GapCause, GpuHow, LayerId, OwnRule, RankMeans, RateSet, Rates,
-    StepRow, StepSource, round6,
+    StepRow, StepSource, Verdict, round6,
 };
 use crate::columns::{
     Column, LANE, Output, QUEUE, RANK, SPAN, STEP, STREAM_PAIR, SYNC, WHAT_IF, WORKER, column,
@@ -49,6 +49,7 @@ pub struct ReportOptions {
 }
 
 mod identity;
+mod job;
 mod loops;
 mod verdict;
 mod windows;
@@ -70,10 +71,14 @@ pub fn report(analysis: &Analysis, options: &ReportOptions) -> Value {
             gpu_json(analysis, g, window, options.light),
         );
     }
+    let jobs = analysis.jobs(window);
+    let mut verdicts: Vec<&Verdict> = jobs.iter().flat_map(|j| &j.ranks).collect();
+    verdicts.sort_by_key(|v| v.rank);
     let mut ranks = Object::new();
-    for (r, rank) in analysis.ranks().iter().enumerate() {
-        let value = rank_json(analysis, r, window, &gpus, options.light);
-        ranks.insert(rank.rank.to_string(), value);
+    for verdict in verdicts {
+        let number = analysis.ranks()[verdict.rank].rank;
+        let value = rank_json(analysis, verdict, window, &gpus, options.light);
+        ranks.insert(number.to_string(), value);
     }
     let anomalies: Object = ["negative_dur", "op_before_launch", "two_launches"]
         .iter()
@@ -89,7 +94,7 @@ pub fn report(analysis: &Analysis, options: &ReportOptions) -> Value {
     let mut put = |key: &str, value: Value| out.insert(key.to_owned(), value);
     put("schema", SCHEMA.into());
     put("sources", identity::sources(analysis));
-    put("runs", identity::runs(analysis));
+    put("runs", identity::runs(analysis, &jobs));
     put("processes", identity::processes(analysis));
     put("clocks", identity::clocks(analysis));
     let own = analysis.notices().iter().map(identity::notice);
@@ -104,6 +109,7 @@ pub fn report(analysis: &Analysis, options: &ReportOptions) -> Value {
     put("anomalies", anomalies.into());
     put("irregular", irregular.into());
     put("gpu", gpus.into());
+    put("job", job::only(analysis, &jobs));
     put("ranks", ranks.into());
     put("rank_table", rank_table(analysis, window));
     let (overlap, left_out) = overlap(analysis, window);
@@ -196,13 +202,13 @@ fn device_key(analysis: &Analysis, gpu: usize) -> Value {
 
 fn rank_json(
     analysis: &Analysis,
-    r: usize,
+    verdict: &Verdict,
     window: TimeRange,
     gpus: &Object,
     light: bool,
 ) -> Value {
+    let r = verdict.rank;
     let rank = &analysis.ranks()[r];
-    let verdict = analysis.verdict(r, window);
     let key = rank.gpu.map(|g| analysis.gpus()[g].key.as_str());
     let who = analysis.identity();
     let training = who.training(rank.rank);
@@ -219,8 +225,8 @@ fn rank_json(
         let pace = verdict::pace(analysis.pace(&verdict.judged));
         loop_.insert("pace".to_owned(), pace);
     }
-    out["comm"] = verdict::communication(&verdict);
-    out["verdict"] = verdict::verdict(analysis, &verdict);
+    out["comm"] = verdict::communication(verdict);
+    out["verdict"] = verdict::verdict(analysis, verdict);
     let rates = analysis.rates(r, window);
     out["rates"] = rates.as_ref().map_or(Value::Null, rates_json);
     out["whatif"] = rates.as_ref().map_or(Value::Null, |r| what_if(analysis, r));
@@ -383,20 +389,9 @@ fn rank_table(analysis: &Analysis, window: TimeRange) -> Value {
         )
     };
     let rows: Object = table.rows.iter().map(row).collect();
-    let straggler = table.straggler.as_ref().map(|s| {
-        let coverage = s.coverage.iter();
-        let name = |k: &str| k.trim_end_matches("_STRAGGLER").to_owned();
-        let coverage: Object = coverage
-            .map(|(k, x)| (name(k.key()), share(Some(*x))))
-            .collect();
-        json!({
-            "kind": s.kind.key(), "culprit": number(s.culprit), "victim": number(s.victim),
-            "score": share(Some(s.score)), "severity": s.severity.key(), "coverage": coverage,
-        })
-    });
     json!({
         "common_steps": table.common_steps, "ranks": rows,
-        "median": table.median.map(number), "straggler": straggler,
+        "median": table.median.map(number),
     })
 }
 

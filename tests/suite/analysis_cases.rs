@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use stallscope::analysis::{LaneGroup, Options, RankMeans, Rules, round6, straggler};
+use stallscope::analysis::{LaneGroup, Rules};
 use stallscope::import::TRACERS;
 
 use crate::common;
@@ -59,48 +59,6 @@ fn classify(rows: &[Value], name: &str, diffs: &mut Differences) {
     }
 }
 
-fn straggler_report(case: &Value) -> Value {
-    let ranks: BTreeMap<String, Value> = case["straggler"]
-        .as_object()
-        .unwrap()
-        .iter()
-        .map(|(k, v)| (k.clone(), v.clone()))
-        .collect();
-    let names: Vec<&String> = ranks.keys().collect();
-    let rows: Vec<RankMeans> = ranks
-        .values()
-        .map(|v| {
-            let f = |k: &str| v.get(k).and_then(Value::as_f64);
-            RankMeans {
-                time: f("time"),
-                wait: f("wait"),
-                h2d: f("h2d"),
-                forward: f("forward"),
-                backward: f("backward"),
-                ..RankMeans::default()
-            }
-        })
-        .collect();
-    let fsdp = case.get("strategy").is_some_and(|s| s == "fsdp");
-    let Some(s) = straggler(&rows, fsdp, &Options::default()) else {
-        return Value::Null;
-    };
-    let coverage: serde_json::Map<String, Value> = s
-        .coverage
-        .iter()
-        .map(|(k, x)| {
-            (
-                k.key().trim_end_matches("_STRAGGLER").to_owned(),
-                round6(*x).into(),
-            )
-        })
-        .collect();
-    json!({
-        "kind": s.kind.key(), "culprit": names[s.culprit], "victim": names[s.victim],
-        "score": round6(s.score), "severity": s.severity.key(), "coverage": coverage,
-    })
-}
-
 fn run(file: &Path, diffs: &mut Differences) {
     let name = file.file_name().unwrap().to_string_lossy().into_owned();
     let case: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
@@ -108,15 +66,14 @@ fn run(file: &Path, diffs: &mut Differences) {
         classify(rows, &name, diffs);
         return;
     }
-    let report = if case.get("straggler").is_some() {
-        straggler_report(&case)
-    } else {
-        let report = Case::parse(&case).report();
-        for problem in invariants(&report) {
-            diffs.add(&format!("{name}: invariant"), "", &problem);
-        }
-        report
-    };
+    // Late ranks are told by collectives now: their cases are among those of verdicts.
+    if case.get("straggler").is_some() {
+        return;
+    }
+    let report = Case::parse(&case).report();
+    for problem in invariants(&report) {
+        diffs.add(&format!("{name}: invariant"), "", &problem);
+    }
     let expect = case["expect"].as_object().unwrap();
     assert!(!expect.is_empty(), "{name} expects nothing");
     // Verdicts have cases of their own, with other definitions.

@@ -203,6 +203,7 @@ ranks.*.comm.exposed | ns | Of it not covered by compute
 ranks.*.comm.wait | ns | Of it waiting for a late rank
 ranks.*.comm.wait_exposed | ns | Of that not covered by compute
 ranks.*.comm.transfer_exposed | ns | Of the exposed the transfer itself
+ranks.*.comm.unmatched | count | Collectives without partners on other ranks; they count as transfer
 ranks.*.verdict.verdict | text | Kind of the first issue
 ranks.*.verdict.headline | text | The first issue in a sentence
 ranks.*.verdict.evidence_text | text | What shows it
@@ -289,12 +290,39 @@ ranks.*.rates.job.rest | ns | What is neither C nor waits of steps nor start-up
 ranks.*.rates.job.time | ns | Length of the job
 rank_table.common_steps | count | Steps that all ranks have
 rank_table.median | count | The rank whose step is closest to the median
-rank_table.straggler.kind | text | Why a rank holds the others up
-rank_table.straggler.culprit | count | That rank
-rank_table.straggler.victim | count | A rank that waits for it
-rank_table.straggler.score | share | How long, of its step
-rank_table.straggler.severity | text | `critical` or `warning`
-rank_table.straggler.coverage.* | share | What each cause explains of it
+job.verdict | text | What bounds the job; `job` is null where there are several runs, each of which has its own in `runs`
+job.kind_of | text | Whose that is: `job` (the ranks beside each other), `all ranks`, or the number of a rank
+job.issues.*.** |  | What the ranks make of each other, as `ranks.*.verdict.issues`
+job.world | count | Ranks of the job, as far as a file states it
+job.recorded | count | Of them opened
+job.score | share | What late ranks cost, of the judged steps of the rank in the middle
+job.pattern | text | `persistent` (one rank has four fifths of it), `wandering` (none has half) or `mixed`
+job.cause | text | Why: what explains four fifths of it
+job.culprit | count | The late rank, where it is one
+job.cost | ns | What being late costs in the judged steps
+job.per_step | ns | The same for each of them
+job.median_rank | count | The rank in the middle by the mean of its judged steps
+job.coverage.* | share | What each cause explains of the cost
+job.late.*.rank | count | A rank
+job.late.*.last | count | Collectives to which it came last alone
+job.late.*.last_shared | count | Collectives to which it came last with others
+job.late.*.waited | ns | What it waited for others
+job.late.*.cost | ns | What it is charged with
+job.late.*.cost_judged | ns | Of it in judged steps
+job.late.*.per_step | ns | The same for each of them
+job.late.*.late_steps | count | Steps in which that is a twentieth or more
+job.collectives.matched | count | Collectives known of all recorded members of their group
+job.collectives.together | count | Of them those to which all came together
+job.collectives.unmatched | count | Operations without partners
+job.collectives.left_out.* | count | Operations that are not compared, by reason
+job.collectives.groups | text | Groups of ranks that communicate
+job.collectives.ends_apart | ns | How far the ends of a collective lie apart, without each rank's usual difference: 95th percentile
+job.missing | text | `RANKS` (not all were opened), `UNMATCHED`, `ENDS_DISAGREE` (lengths do not tell who was late)
+job.missing_texts.* | text | The same in sentences
+job.headline | text | The verdict in a sentence
+job.evidence_text | text | What shows it
+job.cure | text | What to do
+runs.*.job.** |  | Where there are several runs: as `job`
 overlap_left_out | count | Pairs of streams that are not in `overlap`, because a GPU has too many
 launch.calls | count | Calls that launched something
 launch.ops | count | Operations that start in the window

@@ -30,18 +30,6 @@ const PATHS: &[(&str, &str)] = &[
 
 /// Values that are not compared: (beginning of the case, beginning of the path, why).
 const EXCUSED: &[(&str, &str, &str)] = &[
-    ("", "job.", "the job's verdict is not told yet"),
-    ("straggler_input", "ranks.", SPLIT),
-    ("public_dlrm_8_ranks", "ranks.0.issues", SPLIT),
-    ("public_dlrm_8_ranks", "ranks.1.issues", SPLIT),
-    ("public_dlrm_8_ranks", "ranks.2.issues", SPLIT),
-    ("public_dlrm_8_ranks", "ranks.3.issues", SPLIT),
-    ("public_dlrm_8_ranks", "ranks.4.issues", SPLIT),
-    ("public_dlrm_8_ranks", "ranks.5.issues", SPLIT),
-    ("public_dlrm_8_ranks", "ranks.6.issues", SPLIT),
-    ("public_dlrm_8_ranks", "ranks.7.issues", SPLIT),
-    ("public_dlrm_8_ranks", "ranks.1.verdict", SPLIT),
-    ("public_dlrm_8_ranks", "ranks.3.verdict", SPLIT),
     ("feeder_", "", FEEDER),
     (
         "no_marks",
@@ -49,7 +37,6 @@ const EXCUSED: &[(&str, &str, &str)] = &[
         "no wait was recorded: unknown, not zero",
     ),
 ];
-const SPLIT: &str = "waiting for a late rank and transfer are not told apart yet";
 const FEEDER: &str = "the loop's thread is chosen by its fetches yet";
 
 fn excused(case: &str, path: &str) -> bool {
@@ -164,13 +151,10 @@ fn labelled_cases_are_judged_as_people_would() {
         let words = |i: usize| -> Vec<&str> { parts[i].split_whitespace().collect() };
         let analysis = analyse(folder, &words(1));
         let window = analysis.trace().extent();
-        let verdicts = analysis.verdicts(window);
-        let kind = verdicts[0].kind().key();
-        let all: Vec<&str> = verdicts
-            .iter()
-            .flat_map(|v| &v.issues)
-            .map(|i| i.kind.key())
-            .collect();
+        let jobs = analysis.jobs(window);
+        let kind = jobs[0].kind.key();
+        let of_ranks = jobs[0].ranks.iter().flat_map(|v| &v.issues);
+        let all: Vec<&str> = of_ranks.map(|i| i.kind.key()).collect();
         let right = words(2).contains(&kind);
         let forbidden = words(3).contains(&kind);
         let excused = EXCUSED_LABELS.iter().any(|(name, _why)| *name == parts[0]);

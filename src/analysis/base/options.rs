@@ -3,18 +3,6 @@
 use crate::analysis::base::tails::OwnRule;
 use crate::model::LaneId;
 
-/// How the visible phase of ranks is chosen when looking for stragglers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Strategy {
-    /// FSDP where a span says so, else DDP.
-    #[default]
-    Auto,
-    /// Gradients meet in backward.
-    Ddp,
-    /// Ranks meet in forward and backward.
-    Fsdp,
-}
-
 /// Settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
@@ -42,16 +30,10 @@ pub struct Options {
     pub min_judged: f64,
     /// Compute share from which a loop without another issue is compute-bound.
     pub compute_bound: f64,
-    /// Straggler score from which it is a warning.
-    pub straggler_warn: f64,
-    /// Straggler score from which it is critical.
-    pub straggler_crit: f64,
     /// Ranks that arrive at a collective within this are together, ns.
     pub together: i64,
-    /// Share of a straggler's cost that one cause must cover to be named.
+    /// Share of a late rank's cost that one cause must cover to be named.
     pub cause_cov: f64,
-    /// How ranks meet.
-    pub strategy: Strategy,
     /// Which launches are a CPU span's own.
     pub own: OwnRule,
     /// Loop lanes chosen by the user; each counts for its own rank.
@@ -75,11 +57,8 @@ impl Default for Options {
             unknown: 0.20,
             min_judged: 0.50,
             compute_bound: 0.90,
-            straggler_warn: 0.10,
-            straggler_crit: 0.20,
             together: 5_000,
             cause_cov: 0.80,
-            strategy: Strategy::Auto,
             own: OwnRule::default(),
             loop_lanes: Vec::new(),
             samples_per_step: None,

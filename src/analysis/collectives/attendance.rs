@@ -35,6 +35,12 @@ impl Collectives {
 }
 
 impl Analysis {
+    /// The collectives of the run that a rank belongs to, and its place among the ranks of that.
+    pub(in crate::analysis) fn run_of(&self, rank: usize) -> Option<(&Collectives, usize)> {
+        let mut all = self.collectives.iter();
+        all.find_map(|run| Some((run, run.place(rank)?)))
+    }
+
     /// What an operation was in its collective; `None` where that is not known.
     #[must_use]
     pub fn attendance(&self, op: SpanId) -> Option<Attendance> {

@@ -18,6 +18,8 @@ use crate::time::TimeRange;
 /// The collectives of the ranks of one run.
 #[derive(Debug, Default)]
 pub struct Collectives {
+    /// Index in [`crate::analysis::Identity::runs`].
+    pub run: usize,
     /// Indices in [`crate::analysis::Analysis::ranks`], ascending.
     pub ranks: Vec<usize>,
     /// How many ranks the job has, as far as somebody says; at least those that were opened.
@@ -36,12 +38,21 @@ pub struct Collectives {
     pub arrivals: Arrivals,
     /// By place in `ranks`: the part of its matched collectives in which a rank waited for others.
     pub waiting: Vec<Union>,
-    /// By place in `ranks`: how many of its operations are matched.
-    pub matched_of: Vec<usize>,
+    /// By place in `ranks`: its matched operations, by collective.
+    pub own: Vec<Vec<Own>>,
     /// Matched operations, ascending, with their places in [`Matching::members`].
     pub(super) by_op: Vec<(SpanId, u32)>,
     /// How well the ranks leave together; `None` with fewer than two collectives.
     pub ends: Option<Ends>,
+}
+
+/// A matched operation of one rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Own {
+    /// The collective: place in [`Matching::matched`].
+    pub matched: u32,
+    /// The operation: place in [`Matching::members`].
+    pub member: u32,
 }
 
 /// How far the ends of one collective lie apart on different ranks, each rank's usual difference left out (its clock).
@@ -83,7 +94,7 @@ impl Collectives {
         let mut out = Self {
             world: world(core, &numbers),
             waiting: vec![Union::empty(); ranks.len()],
-            matched_of: vec![0; ranks.len()],
+            own: vec![Vec::new(); ranks.len()],
             of: vec![Vec::new(); ranks.len()],
             ranks,
             ..Self::default()
@@ -110,10 +121,23 @@ impl Collectives {
         let places = out.matching.members.iter().zip(0_u32..);
         out.by_op = places.map(|(m, i)| (out.op(m), i)).collect();
         out.by_op.sort_unstable();
-        out.matched_of = waiting.iter().map(Vec::len).collect();
+        for (matched, k) in (0_u32..).zip(&out.matching.matched) {
+            for (member, place) in out.matching.of(k).iter().zip(k.places()) {
+                out.own[member.rank as usize].push(Own {
+                    matched,
+                    member: u32::try_from(place).unwrap_or(u32::MAX),
+                });
+            }
+        }
         out.ends = out.ends(&core.trace);
         out.waiting = waiting.into_iter().map(Union::new).collect();
         Ok(out)
+    }
+
+    /// The place of a rank, given by its index in [`crate::analysis::Analysis::ranks`].
+    #[must_use]
+    pub fn place(&self, rank: usize) -> Option<usize> {
+        self.ranks.binary_search(&rank).ok()
     }
 
     /// The operation of a member.
@@ -134,15 +158,11 @@ impl Collectives {
         &self.of[member.rank as usize][member.at as usize]
     }
 
-    /// Matched collectives whose operations all lie in a window, by place.
-    pub fn within(
-        &self,
-        trace: &Trace,
-        window: TimeRange,
-    ) -> impl Iterator<Item = (usize, &Matched)> {
-        let inside = move |m: &Member| window.covers(trace.spans().range(self.op(m)));
-        let matched = self.matching.matched.iter().enumerate();
-        matched.filter(move |(_, m)| self.matching.of(m).iter().all(inside))
+    /// Whether all operations of a matched collective lie in a window.
+    #[must_use]
+    pub fn is_within(&self, trace: &Trace, matched: &Matched, window: TimeRange) -> bool {
+        let inside = |m: &Member| window.covers(trace.spans().range(self.op(m)));
+        self.matching.of(matched).iter().all(inside)
     }
 
     /// How far ends lie apart.
@@ -213,7 +233,30 @@ pub(in crate::analysis) fn of_runs(
         let run = of_rank.get(&rank.rank).copied().unwrap_or(0);
         runs.entry(run).or_default().push(i);
     }
-    let each = runs.into_values();
-    each.map(|own| Collectives::new(core, ranks, own, (args, together), step, watch))
-        .collect()
+    let each = runs.into_iter().map(|(run, own)| {
+        let own = Collectives::new(core, ranks, own, (args, together), step, watch)?;
+        Ok(Collectives { run, ..own })
+    });
+    each.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_disagree_where_they_lie_far_apart_for_the_waits_they_shall_tell() {
+        let ends = |spread, wait, placed| Ends {
+            spread,
+            wait,
+            placed,
+        };
+        assert!(!ends(5_000, 10_000, true).disagree());
+        assert!(!ends(50_000, 100_000, true).disagree());
+        assert!(ends(50_001, 1_000_000, true).disagree());
+        // A twentieth of the usual wait is no reason.
+        assert!(!ends(60_000, 1_200_000, true).disagree());
+        // Clocks that drift apart unseen say nothing about ends.
+        assert!(!ends(900_000, 1_000_000, false).disagree());
+    }
 }

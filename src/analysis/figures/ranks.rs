@@ -1,9 +1,8 @@
-//! Ranks of a distributed job against each other: means over common steps, and who holds the others up.
+//! Ranks of a distributed job against each other: means over the steps that all have.
 
 use std::collections::BTreeSet;
 
 use crate::analysis::Analysis;
-use crate::analysis::base::options::{Options, Severity, Strategy};
 use crate::analysis::figures::step_table::StepRow;
 use crate::analysis::layers::ids::LayerId;
 use crate::time::TimeRange;
@@ -42,121 +41,6 @@ pub struct RankTable {
     pub rows: Vec<RankMeans>,
     /// The rank whose step time is closest to the median.
     pub median: Option<usize>,
-    /// Who holds the others up.
-    pub straggler: Option<Straggler>,
-}
-
-/// What makes a rank late.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum StragglerKind {
-    /// It waits for input.
-    Input,
-    /// Its copies to the device take longer.
-    H2d,
-    /// Its forward pass takes longer.
-    Compute,
-    /// Nothing measured explains it.
-    Unattributed,
-}
-
-impl StragglerKind {
-    /// The name in reports.
-    #[must_use]
-    pub fn key(self) -> &'static str {
-        match self {
-            Self::Input => "INPUT_STRAGGLER",
-            Self::H2d => "H2D_STRAGGLER",
-            Self::Compute => "COMPUTE_STRAGGLER",
-            Self::Unattributed => "STRAGGLER",
-        }
-    }
-}
-
-/// A rank that the others wait for. Indices are those of the given ranks.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Straggler {
-    /// Why.
-    pub kind: StragglerKind,
-    /// The late rank: the one that is least in the phase in which ranks meet.
-    pub culprit: usize,
-    /// The rank in the middle, that waits.
-    pub victim: usize,
-    /// The time that the victim is longer in that phase, by its step time.
-    pub score: f64,
-    /// Part of that time which each measured cause explains, 0 to 1.
-    pub coverage: Vec<(StragglerKind, f64)>,
-    /// Warning or critical.
-    pub severity: Severity,
-}
-
-/// `TraceML`'s rule: the culprit arrives last at the meeting point, so it waits least there.
-#[must_use]
-pub fn straggler(ranks: &[RankMeans], fsdp: bool, options: &Options) -> Option<Straggler> {
-    let visible = |r: &RankMeans| {
-        if fsdp {
-            Some(r.forward? + r.backward?)
-        } else {
-            r.backward
-        }
-    };
-    let mut able: Vec<(f64, usize)> = ranks
-        .iter()
-        .enumerate()
-        .filter(|(_, r)| r.wait.is_some() && r.time.is_some_and(|t| t > 0.0))
-        .filter_map(|(i, r)| Some((visible(r).filter(|&v| v > 0.0)?, i)))
-        .collect();
-    if able.len() < 2 {
-        return None;
-    }
-    able.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let (low, culprit) = able[0];
-    let (high, victim) = able[able.len() / 2];
-    let cost = high - low;
-    let score = cost / ranks[victim].time?;
-    if culprit == victim || score < options.straggler_warn {
-        return None;
-    }
-    let (c, v) = (&ranks[culprit], &ranks[victim]);
-    let mut causes = vec![
-        (StragglerKind::Input, c.wait, v.wait),
-        (StragglerKind::H2d, c.h2d, v.h2d),
-    ];
-    if !fsdp {
-        causes.push((StragglerKind::Compute, c.forward, v.forward));
-    }
-    let coverage: Vec<(StragglerKind, f64)> = causes
-        .into_iter()
-        .filter_map(|(kind, a, b)| {
-            let share = if cost > 0.0 {
-                (a? - b?).max(0.0) / cost
-            } else {
-                0.0
-            };
-            Some((kind, share.min(1.0)))
-        })
-        .collect();
-    let mut best = (StragglerKind::Unattributed, f64::MIN);
-    for &(kind, share) in &coverage {
-        if share > best.1 {
-            best = (kind, share);
-        }
-    }
-    Some(Straggler {
-        kind: if best.1 >= options.cause_cov {
-            best.0
-        } else {
-            StragglerKind::Unattributed
-        },
-        culprit,
-        victim,
-        score,
-        coverage,
-        severity: if score >= options.straggler_crit {
-            Severity::Critical
-        } else {
-            Severity::Warning
-        },
-    })
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a mean is no time of an event")]
@@ -165,19 +49,6 @@ fn mean(sum: i64, n: usize) -> f64 {
 }
 
 impl Analysis {
-    /// Whether ranks meet in forward and backward (FSDP) instead of backward alone.
-    #[must_use]
-    pub fn meets_in_forward(&self) -> bool {
-        match self.options.strategy {
-            Strategy::Ddp => false,
-            Strategy::Fsdp => true,
-            Strategy::Auto => {
-                let names = self.core.trace.names();
-                names.find("FullyShardedDataParallel.forward").is_some()
-            }
-        }
-    }
-
     /// Ranks against each other over the whole steps of a window.
     #[must_use]
     pub fn rank_table(&self, window: TimeRange) -> RankTable {
@@ -207,7 +78,6 @@ impl Analysis {
         RankTable {
             common_steps: common.len(),
             median: closest_to_median(&means),
-            straggler: straggler(&means, self.meets_in_forward(), &self.options),
             rows: means,
         }
     }

@@ -61,12 +61,29 @@ impl Analysis {
             IssueKind::ComputeBound => {
                 self.operations(facts, LayerId::GPU_COMPUTE, &facts.judged.set)
             }
-            IssueKind::Inconclusive
-            | IssueKind::InputStraggler
-            | IssueKind::H2dStraggler
-            | IssueKind::ComputeStraggler
-            | IssueKind::Straggler => Vec::new(),
+            IssueKind::RankWait => self.waits_for_ranks(facts),
+            // Lateness brings its own.
+            _ => Vec::new(),
         }
+    }
+
+    /// Collectives by what their rank waits in them, as far as that is judged and not covered.
+    fn waits_for_ranks(&self, facts: &Facts<'_>) -> Vec<Evidence> {
+        let Some((run, place)) = self.run_of(facts.rank) else {
+            return Vec::new();
+        };
+        let Some(waiting) = &facts.waiting else {
+            return Vec::new();
+        };
+        let exposed = waiting.subtract(&facts.compute);
+        largest(run.own[place].iter().map(|own| {
+            let member = own.member as usize;
+            let op = run.op(&run.matching.members[member]);
+            let range = self.core.range(op);
+            let until = range.start.saturating_add(run.arrivals.waits[member]);
+            let cost = exposed.measure_in(TimeRange::new(range.start, until));
+            (cost, op, range)
+        }))
     }
 
     /// Waits of the loop by their part of a set.

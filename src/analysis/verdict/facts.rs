@@ -18,6 +18,8 @@ pub(in crate::analysis) struct Facts<'a> {
     pub compute: Union,
     pub comm: Union,
     pub h2d: Union,
+    /// When it waits for other ranks in collectives, in the judged steps; `None` where none of them is matched.
+    pub waiting: Option<Union>,
 }
 
 impl Facts<'_> {

@@ -60,8 +60,10 @@ kinds! {
     H2dBound = "H2D_BOUND",
     /// Work was launched in time and did not start.
     DependencyBound = "DEPENDENCY_BOUND",
-    /// Communication not covered by compute.
+    /// Communication not covered by compute; where the collectives of several ranks are matched, the transfer alone.
     CommBound = "COMM_BOUND",
+    /// Collectives in which the rank waits for a late one.
+    RankWait = "RANK_WAIT",
     /// The loop waits for data, where no GPU was recorded.
     InputWait = "INPUT_WAIT",
     /// Compute nearly throughout, and nothing else.
@@ -74,24 +76,54 @@ kinds! {
     InputOk = "INPUT_OK",
     /// No single cause.
     NoSingleBound = "NO_SINGLE_BOUND",
-    /// A rank is late because it waits for input.
+    /// One rank comes last to the collectives, since it waits for data.
     InputStraggler = "INPUT_STRAGGLER",
-    /// A rank is late because of its copies.
-    H2dStraggler = "H2D_STRAGGLER",
-    /// A rank is late because of its forward pass.
+    /// One rank comes last to the collectives, since its kernels run longer.
     ComputeStraggler = "COMPUTE_STRAGGLER",
-    /// A rank is late.
+    /// One rank comes last to the collectives, since its copies to the device run longer.
+    H2dStraggler = "H2D_STRAGGLER",
+    /// One rank comes last to the collectives, since its CPU launches later.
+    HostStraggler = "HOST_STRAGGLER",
+    /// One rank comes last to the collectives, since it collects garbage.
+    GcStraggler = "GC_STRAGGLER",
+    /// One rank comes last to the collectives, since it compiles.
+    CompileStraggler = "COMPILE_STRAGGLER",
+    /// One rank comes last to the collectives, since it saves.
+    CheckpointStraggler = "CHECKPOINT_STRAGGLER",
+    /// One rank comes last to the collectives, since it logs.
+    LogStraggler = "LOG_STRAGGLER",
+    /// One rank comes last to the collectives, since it evaluates.
+    EvalStraggler = "EVAL_STRAGGLER",
+    /// One rank comes last to the collectives; why cannot be told.
     Straggler = "STRAGGLER",
+    /// Now this, now that rank comes last to the collectives, since it waits for data.
+    InputImbalance = "INPUT_IMBALANCE",
+    /// Now this, now that rank comes last to the collectives, since its kernels run longer.
+    ComputeImbalance = "COMPUTE_IMBALANCE",
+    /// Now this, now that rank comes last to the collectives, since its copies to the device run longer.
+    H2dImbalance = "H2D_IMBALANCE",
+    /// Now this, now that rank comes last to the collectives, since its CPU launches later.
+    HostImbalance = "HOST_IMBALANCE",
+    /// Now this, now that rank comes last to the collectives, since it collects garbage.
+    GcImbalance = "GC_IMBALANCE",
+    /// Now this, now that rank comes last to the collectives, since it compiles.
+    CompileImbalance = "COMPILE_IMBALANCE",
+    /// Now this, now that rank comes last to the collectives, since it saves.
+    CheckpointImbalance = "CHECKPOINT_IMBALANCE",
+    /// Now this, now that rank comes last to the collectives, since it logs.
+    LogImbalance = "LOG_IMBALANCE",
+    /// Now this, now that rank comes last to the collectives, since it evaluates.
+    EvalImbalance = "EVAL_IMBALANCE",
+    /// Now this, now that rank comes last to the collectives; why cannot be told.
+    Imbalance = "IMBALANCE",
 }
 
 impl IssueKind {
     /// Whether it is about a rank beside the others, not about a rank alone.
     #[must_use]
     pub fn compares_ranks(self) -> bool {
-        matches!(
-            self,
-            Self::InputStraggler | Self::H2dStraggler | Self::ComputeStraggler | Self::Straggler
-        )
+        // They stand last.
+        self >= Self::InputStraggler
     }
 }
 
@@ -319,6 +351,21 @@ pub struct Communication {
     pub time: i64,
     /// Of it not covered by compute.
     pub exposed: i64,
+    /// The same without and with waiting for late ranks; `None` where the collectives of no other rank are matched.
+    pub split: Option<CommSplit>,
+}
+
+/// Communication of a rank whose collectives are matched with those of others, ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CommSplit {
+    /// Collectives in which it waits for a late rank.
+    pub wait: i64,
+    /// Of it not covered by compute.
+    pub wait_exposed: i64,
+    /// What is exposed and no waiting: the transfer, and collectives that are not matched.
+    pub transfer_exposed: i64,
+    /// Its collectives that have no partners.
+    pub unmatched: usize,
 }
 
 /// What bounds a rank in a window.

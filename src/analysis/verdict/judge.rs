@@ -7,13 +7,13 @@ use crate::analysis::Analysis;
 use crate::analysis::base::loops::Wait;
 use crate::analysis::base::options::Severity;
 use crate::analysis::figures::judged::{CycleRow, Judged};
-use crate::analysis::figures::ranks::{RankMeans, Straggler, StragglerKind};
 use crate::analysis::layers::ids::LayerId;
 use crate::analysis::sums::intervals::Union;
-use crate::analysis::sums::stats::round6;
 use crate::analysis::verdict::evidence::largest;
 use crate::analysis::verdict::facts::{Facts, share_of};
-use crate::analysis::verdict::issue::{Communication, Issue, IssueKind, LeftOut, Verdict, Whole};
+use crate::analysis::verdict::issue::{
+    CommSplit, Communication, Issue, IssueKind, LeftOut, Verdict, Whole,
+};
 use crate::analysis::verdict::ledger::IdleClass;
 use crate::analysis::verdict::missing::Missing;
 use crate::analysis::verdict::texts;
@@ -38,6 +38,7 @@ impl Analysis {
             compute: inside(sets.map(|s| &**s.class(LayerId::GPU_COMPUTE))),
             comm: inside(sets.map(|s| &s.comm_only)),
             h2d: inside(sets.map(|s| &s.h2d_exposed)),
+            waiting: self.waiting(rank, &judged),
             judged: &judged,
             ledger: &ledger,
         };
@@ -50,6 +51,12 @@ impl Analysis {
         let comm = sets.map(|s| Communication {
             time: inside(Some(&**s.class(LayerId::GPU_COMM))).measure(),
             exposed: facts.comm.measure(),
+            split: facts.waiting.as_ref().map(|w| CommSplit {
+                wait: w.measure(),
+                wait_exposed: w.subtract(&facts.compute).measure(),
+                transfer_exposed: facts.comm.subtract(w).measure(),
+                unmatched: self.without_partners(rank),
+            }),
         });
         let left_out = self.left_out(&judged);
         let coverage = texts::coverage::coverage(self, &judged, &left_out);
@@ -73,6 +80,19 @@ impl Analysis {
             judged,
             ledger,
         }
+    }
+
+    /// When a rank waits for others in the collectives of its GPU, in the judged steps; `None` where none is matched.
+    fn waiting(&self, rank: usize, judged: &Judged) -> Option<Union> {
+        let (run, place) = self.run_of(rank)?;
+        let matched = run.gpu && !run.own[place].is_empty();
+        matched.then(|| run.waiting[place].intersect(&judged.set))
+    }
+
+    /// Collectives of a rank that are not matched with those of others.
+    fn without_partners(&self, rank: usize) -> usize {
+        let run = self.run_of(rank);
+        run.map_or(0, |(run, place)| run.of[place].len() - run.own[place].len())
     }
 
     fn missing(&self, facts: &Facts<'_>) -> Vec<Missing> {
@@ -176,57 +196,5 @@ impl Analysis {
             place: waits(row).first().copied(),
         });
         out.collect()
-    }
-
-    /// Verdicts of all ranks, and in front of them the rank that holds the others up where that is at least as severe.
-    /// The first verdict is the one to show.
-    #[must_use]
-    pub fn verdicts(&self, window: TimeRange) -> Vec<Verdict> {
-        let mut all: Vec<Verdict> = (0..self.ranks.len())
-            .map(|r| self.verdict(r, window))
-            .collect();
-        let key = |v: &Verdict| {
-            v.issues
-                .first()
-                .map_or((Severity::Info, 0.0), |i| (i.severity, i.share))
-        };
-        all.sort_by(|a, b| {
-            let ((sa, xa), (sb, xb)) = (key(a), key(b));
-            sa.cmp(&sb)
-                .then(xb.total_cmp(&xa))
-                .then(a.rank.cmp(&b.rank))
-        });
-        if self.ranks.len() > 1 {
-            let table = self.rank_table(window);
-            let best = all.first().map_or(Severity::Info, |v| key(v).0);
-            if let Some(s) = table.straggler.as_ref().filter(|s| s.severity <= best) {
-                let issue = self.straggler_issue(s, &table.rows, window);
-                if let Some(at) = all.iter().position(|v| v.rank == s.culprit) {
-                    let mut verdict = all.remove(at);
-                    verdict.issues.insert(0, issue);
-                    all.insert(0, verdict);
-                }
-            }
-        }
-        all
-    }
-
-    fn straggler_issue(&self, s: &Straggler, rows: &[RankMeans], window: TimeRange) -> Issue {
-        let kind = match s.kind {
-            StragglerKind::Input => IssueKind::InputStraggler,
-            StragglerKind::H2d => IssueKind::H2dStraggler,
-            StragglerKind::Compute => IssueKind::ComputeStraggler,
-            StragglerKind::Unattributed => IssueKind::Straggler,
-        };
-        let time = rows[s.victim].time.unwrap_or(0.0);
-        #[expect(clippy::cast_possible_truncation, reason = "means far below 2^63 ns")]
-        let (value, total) = ((s.score * time).round() as i64, time.round() as i64);
-        let mut issue = Issue::plain(kind, s.severity, value, (Whole::Judged, total));
-        issue.share = round6(s.score);
-        let waits = self.waits.iter().filter(|w| w.rank == s.culprit);
-        let inside = waits.map(|w| (w.span, w.range.clip(window)));
-        issue.evidence = largest(inside.map(|(span, range)| (range.len(), span, range)));
-        issue.text = texts::straggler::straggler(self, s, rows);
-        issue
     }
 }

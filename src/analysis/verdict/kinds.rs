@@ -78,11 +78,15 @@ impl Analysis {
                 Whole::Judged,
                 facts.h2d.clone(),
             ));
-            all.push(Candidate::new(
-                IssueKind::CommBound,
-                Whole::Judged,
-                facts.comm.clone(),
-            ));
+            let comm = |kind, set| Candidate::new(kind, Whole::Judged, set);
+            match &facts.waiting {
+                Some(waiting) => {
+                    let exposed = waiting.subtract(&facts.compute);
+                    all.push(comm(IssueKind::RankWait, exposed));
+                    all.push(comm(IssueKind::CommBound, facts.comm.subtract(waiting)));
+                }
+                None => all.push(comm(IssueKind::CommBound, facts.comm.clone())),
+            }
         }
         let lost = self.not_recorded(facts.rank);
         let may = |c: &Candidate| {
@@ -127,19 +131,8 @@ impl Analysis {
             IssueKind::SyncBound | IssueKind::LaunchBound | IssueKind::DependencyBound => {
                 judged.set.subtract(&stalls.explained)
             }
-            // These do not rest on idle time.
-            IssueKind::H2dBound
-            | IssueKind::CommBound
-            | IssueKind::InputWait
-            | IssueKind::ComputeBound
-            | IssueKind::StartupWait
-            | IssueKind::Inconclusive
-            | IssueKind::InputOk
-            | IssueKind::NoSingleBound
-            | IssueKind::InputStraggler
-            | IssueKind::H2dStraggler
-            | IssueKind::ComputeStraggler
-            | IssueKind::Straggler => return 0,
+            // The others do not rest on idle time.
+            _ => return 0,
         };
         lost.intersect(&scope).measure()
     }

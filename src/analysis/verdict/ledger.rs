@@ -1,5 +1,6 @@
 //! Where the idle time of the loop went: every nanosecond of it in one class.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::analysis::Analysis;
@@ -118,6 +119,8 @@ pub struct GapCounts {
 pub struct Ledger {
     /// Where each class lies, clipped to where it is counted.
     pub(in crate::analysis) sets: BTreeMap<IdleClass, Union>,
+    /// What gaps alone explain, wherever it lies in the window.
+    gap_sets: BTreeMap<IdleClass, Union>,
     /// The rest: [`IdleClass::FirstOther`], ns.
     rest: i64,
     /// Gaps of the judged steps.
@@ -190,11 +193,25 @@ impl Analysis {
             for (class, gaps) in by {
                 let own = gaps.finish().subtract(&stalls.explained);
                 out.sets.insert(class, own.intersect(&around));
+                out.gap_sets.insert(class, own);
             }
         }
         let named: i64 = out.sets.values().map(Union::measure).sum();
         out.rest = base.measure() - named;
         out
+    }
+
+    /// Idle time by class wherever it lies, in judged steps or not.
+    pub(in crate::analysis) fn idle_classes<'a>(
+        &'a self,
+        judged: &Judged,
+        ledger: &Ledger,
+    ) -> BTreeMap<IdleClass, Cow<'a, Union>> {
+        let named = NAMED.into_iter().zip(&self.stalls[judged.rank].named);
+        let named = named.map(|(layer, set)| (IdleClass::named(layer), Cow::Borrowed(set)));
+        let gaps = ledger.gap_sets.iter();
+        let gaps = gaps.map(|(class, set)| (*class, Cow::Owned(set.clone())));
+        named.chain(gaps).collect()
     }
 
     /// The gaps of a rank's GPU in the window that are not named throughout.

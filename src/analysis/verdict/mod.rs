@@ -3,8 +3,10 @@
 pub(super) mod evidence;
 pub(super) mod facts;
 pub(super) mod issue;
+pub(super) mod job;
 pub(super) mod judge;
 pub(super) mod kinds;
+pub(super) mod late;
 pub(super) mod ledger;
 pub(super) mod missing;
 pub(super) mod pattern;

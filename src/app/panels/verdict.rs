@@ -3,7 +3,7 @@
 use egui::{RichText, Ui};
 
 use super::panel::{Panel, busy_ui, waker};
-use crate::analysis::{Analysis, Evidence, Issue, Missing, Severity, Verdict};
+use crate::analysis::{Analysis, Evidence, Issue, JobVerdict, Missing, Severity, Verdict};
 use crate::app::model::action::{Action, Actions};
 use crate::app::model::document::Document;
 use crate::app::model::latest::{Job, Latest};
@@ -22,8 +22,8 @@ const FEW_STEPS: usize = 20;
 pub struct VerdictPanel {
     /// The verdict is about the selection, not the whole trace.
     of_selection: bool,
-    /// Verdicts of a window; the first is the one to show.
-    job: Latest<TimeRange, Vec<Verdict>>,
+    /// The jobs of a window, with the verdicts of their ranks.
+    job: Latest<TimeRange, Vec<JobVerdict>>,
 }
 
 impl Panel for VerdictPanel {
@@ -44,54 +44,110 @@ impl Panel for VerdictPanel {
             _ => doc.trace.extent(),
         };
         let analysis = doc.analysis.clone();
-        let make = move || analysis.verdicts(range);
+        let make = move || analysis.jobs(range);
         self.job.request(range, make, waker(ui.ctx()));
-        let Some(verdicts) = self.job.last().cloned() else {
+        let Some(jobs) = self.job.last().cloned() else {
             busy_ui(ui);
-            return;
-        };
-        let shown = doc
-            .scope
-            .and_then(|r| verdicts.iter().find(|v| v.rank == r))
-            .or(verdicts.first());
-        let Some(verdict) = shown else {
             return;
         };
         egui::ScrollArea::vertical()
             .auto_shrink([false, false])
             .show(ui, |ui| {
                 ui.spacing_mut().item_spacing.y = 4.0;
-                judged_ui(ui, doc, verdict, &mut self.of_selection, look);
-                for (i, issue) in verdict.issues.iter().enumerate() {
-                    issue_ui(ui, doc, issue, i == 0, look, actions);
-                }
-                left_out_ui(ui, verdict, look, actions);
-                missing_ui(ui, doc, verdict, look);
-                if doc.scope.is_none() {
-                    others_ui(ui, doc, &verdicts, verdict.rank, look, actions);
+                for job in jobs.iter() {
+                    match alone(job, doc.scope) {
+                        Some(verdict) => {
+                            rank_ui(ui, doc, verdict, &mut self.of_selection, look, actions);
+                        }
+                        None if doc.scope.is_none() => {
+                            job_ui(ui, doc, job, &mut self.of_selection, look, actions);
+                        }
+                        None => {}
+                    }
                 }
             });
     }
 
     fn text(&self, doc: &Document) -> Option<(String, &'static str)> {
-        let verdicts = self.job.last()?.iter();
-        let text = verdicts.map(|v| verdict_text(&doc.analysis, v)).collect();
+        let jobs = self.job.last()?.iter();
+        let text = jobs.map(|job| job_text(&doc.analysis, job)).collect();
         Some((text, "Verdict copied"))
     }
+}
+
+/// The rank of a job that stands for itself: the chosen one, or the only one.
+fn alone(job: &JobVerdict, scope: Option<usize>) -> Option<&Verdict> {
+    match (scope, &job.ranks[..]) {
+        (Some(rank), all) => all.iter().find(|v| v.rank == rank),
+        (None, [one]) => Some(one),
+        (None, _) => None,
+    }
+}
+
+/// All that is known of one rank.
+fn rank_ui(
+    ui: &mut Ui,
+    doc: &Document,
+    verdict: &Verdict,
+    of_selection: &mut bool,
+    look: &Look,
+    actions: &mut Actions,
+) {
+    judged_ui(ui, doc, verdict, of_selection, look);
+    for (i, issue) in verdict.issues.iter().enumerate() {
+        issue_ui(ui, doc, issue, i == 0, look, actions);
+    }
+    left_out_ui(ui, verdict, look, actions);
+    missing_ui(ui, doc, verdict, look);
+}
+
+/// The job first, then its ranks in a line each.
+fn job_ui(
+    ui: &mut Ui,
+    doc: &Document,
+    job: &JobVerdict,
+    of_selection: &mut bool,
+    look: &Look,
+    actions: &mut Actions,
+) {
+    ui.horizontal_wrapped(|ui| {
+        let run = &doc.analysis.collectives()[job.run];
+        let mut parts = vec![format!("{} of {} ranks", job.ranks.len(), job.world)];
+        if doc.analysis.collectives().len() > 1 {
+            parts.insert(0, format!("Run {}", run.run));
+        }
+        parts.push(format!("{} collectives matched", job.matched));
+        ui.label(RichText::new(parts.join(" · ")).small().color(look.weak));
+        select_ui(ui, doc, of_selection);
+    });
+    let own = job.issues.first().filter(|_| job.compares_ranks());
+    let of_rank = || {
+        let mut issues = job.ranks.iter().flat_map(|v| &v.issues);
+        issues.find(|i| i.kind == job.kind)
+    };
+    if let Some(issue) = own.or_else(of_rank) {
+        let shown = Issue {
+            text: job.text.clone(),
+            ..issue.clone()
+        };
+        issue_ui(ui, doc, &shown, true, look, actions);
+    }
+    for what in &job.missing {
+        let text = doc.analysis.job_missing_text(job, *what);
+        if !job.text.why.contains(&text) {
+            ui.label(RichText::new(text).color(look.weak));
+        }
+    }
+    ranks_ui(ui, doc, &job.ranks, look, actions);
 }
 
 /// What was judged, and whether that is little.
 fn judged_ui(ui: &mut Ui, doc: &Document, verdict: &Verdict, of_selection: &mut bool, look: &Look) {
     ui.horizontal_wrapped(|ui| {
         let ranks = doc.analysis.ranks();
-        let rank = if ranks.len() > 1 {
-            let number = ranks[verdict.rank].rank;
-            match doc.scope {
-                Some(_) => format!("Rank {number}"),
-                None => format!("Rank {number}, the most severe of {}", ranks.len()),
-            }
-        } else {
-            String::new()
+        let rank = match ranks.len() {
+            0 | 1 => String::new(),
+            _ => format!("Rank {}", ranks[verdict.rank].rank),
         };
         let mut parts = vec![rank, verdict.coverage.trim_end_matches('.').to_owned()];
         if verdict.judged.partial_steps > 0 {
@@ -105,13 +161,18 @@ fn judged_ui(ui: &mut Ui, doc: &Document, verdict: &Verdict, of_selection: &mut 
         }
         parts.retain(|p| !p.is_empty());
         ui.label(RichText::new(parts.join(" · ")).small().color(look.weak));
-        if doc.range.is_some() || *of_selection {
-            let text = RichText::new("judge the selection").small();
-            if ui.checkbox(of_selection, text).changed() {
-                ui.ctx().request_repaint();
-            }
-        }
+        select_ui(ui, doc, of_selection);
     });
+}
+
+/// Whether the selection is judged instead of the whole trace.
+fn select_ui(ui: &mut Ui, doc: &Document, of_selection: &mut bool) {
+    if doc.range.is_some() || *of_selection {
+        let text = RichText::new("judge the selection").small();
+        if ui.checkbox(of_selection, text).changed() {
+            ui.ctx().request_repaint();
+        }
+    }
 }
 
 fn issue_ui(
@@ -200,22 +261,11 @@ fn left_out_ui(ui: &mut Ui, verdict: &Verdict, look: &Look, actions: &mut Action
     place_ui(ui, &place, &why, look, actions);
 }
 
-/// The other ranks in a line each.
-fn others_ui(
-    ui: &mut Ui,
-    doc: &Document,
-    verdicts: &[Verdict],
-    shown: usize,
-    look: &Look,
-    actions: &mut Actions,
-) {
-    let others: Vec<&Verdict> = verdicts.iter().filter(|v| v.rank != shown).collect();
-    if others.is_empty() {
-        return;
-    }
+/// Ranks in a line each.
+fn ranks_ui(ui: &mut Ui, doc: &Document, verdicts: &[Verdict], look: &Look, actions: &mut Actions) {
     ui.add_space(10.0);
-    ui.label(RichText::new("Other ranks").strong());
-    for verdict in others {
+    ui.label(RichText::new("Ranks").strong());
+    for verdict in verdicts {
         let number = doc.analysis.ranks()[verdict.rank].rank;
         ui.horizontal(|ui| {
             let show = ui.small_button(format!("Rank {number}"));
@@ -254,6 +304,19 @@ fn missing_ui(ui: &mut Ui, doc: &Document, verdict: &Verdict, look: &Look) {
             ui.label(RichText::new(text).color(look.weak));
         }
     }
+}
+
+/// A job as text: its own verdict, where it has several ranks, then theirs.
+fn job_text(analysis: &Analysis, job: &JobVerdict) -> String {
+    let mut out = String::new();
+    if job.ranks.len() > 1 {
+        let text = &job.text;
+        let kind = job.kind.key();
+        out = format!("{} ({kind})\n{}\n{}\n\n", text.verdict, text.why, text.next);
+    }
+    let ranks = job.ranks.iter().map(|v| verdict_text(analysis, v));
+    out.extend(ranks);
+    out
 }
 
 /// A verdict as text.

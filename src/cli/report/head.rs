@@ -7,8 +7,8 @@ use super::super::analyse::Analysed;
 use super::super::notices;
 use super::super::rows;
 use super::super::table::{Table, ms, percent, printable};
-use super::{IN_FULL, heading, of_rank, say};
-use crate::analysis::{Missing, Verdict, counted};
+use super::{heading, of_rank, say};
+use crate::analysis::{JobVerdict, Missing, Verdict, counted};
 use crate::columns::{Output, RANK, shown};
 use crate::model::LaneId;
 use crate::time::{format_count, format_ns};
@@ -310,18 +310,6 @@ pub fn ranks(out: &mut String, a: &Analysed) {
         cells[0] = format!("{}{mark}", all[row.rank].rank);
     });
     out.push_str(&t.render());
-    if let Some(s) = &means.straggler {
-        say(
-            out,
-            &format!(
-                "Rank {} holds the others up ({}): rank {} waits for it, {:.1} % of its step.",
-                all[s.culprit].rank,
-                s.kind.key(),
-                all[s.victim].rank,
-                s.score * 100.0,
-            ),
-        );
-    }
 }
 
 /// What was repaired, skipped, guessed or not recorded.
@@ -338,51 +326,78 @@ pub fn notices_list(out: &mut String, a: &Analysed) {
     }
 }
 
-/// What bounds each rank, why, and what to look at next.
+/// What bounds the job and, in a line each, its ranks; one rank alone in full.
 pub fn verdicts(out: &mut String, a: &Analysed) {
-    let ranks = a.ranks();
-    let mut verdicts = a.analysis.verdicts(a.window);
-    verdicts.retain(|v| ranks.contains(&v.rank));
-    verdicts.sort_by_key(|v| v.rank);
-    // Who holds the others up is told in the section of the ranks.
-    for verdict in &mut verdicts {
-        verdict.issues.retain(|i| !i.kind.compares_ranks());
+    let jobs = a.analysis.jobs(a.window);
+    for job in &jobs {
+        if job.ranks.len() > 1 && a.rank.is_none() {
+            of_job(out, a, job, jobs.len() > 1);
+            continue;
+        }
+        let shown = a.ranks();
+        for verdict in job.ranks.iter().filter(|v| shown.contains(&v.rank)) {
+            in_full(out, a, verdict);
+        }
     }
-    if ranks.len() > IN_FULL {
-        heading(out, "Verdicts");
-        for verdict in &verdicts {
-            if let Some(first) = verdict.issues.first() {
-                let rank = a.analysis.ranks()[verdict.rank].rank;
-                wrapped(out, &format!("Rank {rank}: {}", first.text.verdict));
+}
+
+/// The job first, then a line for each rank.
+fn of_job(out: &mut String, a: &Analysed, job: &JobVerdict, several: bool) {
+    let title = match several {
+        true => format!("Verdict of run {}", a.analysis.collectives()[job.run].run),
+        false => "Verdict".to_owned(),
+    };
+    heading(out, &title);
+    let said = [
+        job.text.verdict.as_str(),
+        job.text.why.as_str(),
+        job.text.next.as_str(),
+    ];
+    for text in said.into_iter().filter(|t| !t.is_empty()) {
+        wrapped(out, text);
+    }
+    for what in &job.missing {
+        let text = a.analysis.job_missing_text(job, *what);
+        if !said[1].contains(&text) {
+            wrapped(out, &format!("Note: {text}"));
+        }
+    }
+    for verdict in &job.ranks {
+        if let Some(first) = verdict.issues.first() {
+            let rank = format!("Rank {}", a.analysis.ranks()[verdict.rank].rank);
+            let text = &first.text.verdict;
+            match text.starts_with(&format!("{rank} ")) {
+                true => wrapped(out, text),
+                false => wrapped(out, &format!("{rank}: {text}")),
             }
         }
-        missing(out, a, &verdicts, &[]);
+    }
+    missing(out, a, &job.ranks, &said);
+}
+
+fn in_full(out: &mut String, a: &Analysed, verdict: &Verdict) {
+    heading(out, &format!("Verdict{}", of_rank(a, verdict.rank)));
+    let Some(first) = verdict.issues.first() else {
         return;
+    };
+    let said = [
+        first.text.verdict.as_str(),
+        &first.text.why,
+        &first.text.next,
+    ];
+    for text in said.into_iter().filter(|t| !t.is_empty()) {
+        wrapped(out, text);
     }
-    for verdict in &verdicts {
-        heading(out, &format!("Verdict{}", of_rank(a, verdict.rank)));
-        let Some(first) = verdict.issues.first() else {
-            continue;
-        };
-        let said = [
-            first.text.verdict.as_str(),
-            &first.text.why,
-            &first.text.next,
-        ];
-        for text in said.into_iter().filter(|t| !t.is_empty()) {
-            wrapped(out, text);
-        }
-        if !verdict.coverage.is_empty() {
-            wrapped(out, &verdict.coverage);
-        }
-        for issue in &verdict.issues[1..] {
-            wrapped(
-                out,
-                &format!("Also ({}): {}", issue.severity.key(), issue.text.verdict),
-            );
-        }
-        missing(out, a, std::slice::from_ref(verdict), &said);
+    if !verdict.coverage.is_empty() {
+        wrapped(out, &verdict.coverage);
     }
+    for issue in &verdict.issues[1..] {
+        wrapped(
+            out,
+            &format!("Also ({}): {}", issue.severity.key(), issue.text.verdict),
+        );
+    }
+    missing(out, a, std::slice::from_ref(verdict), &said);
 }
 
 /// What was not recorded, once each, without what was said before.

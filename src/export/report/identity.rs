@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::Object;
 use crate::analysis::{
-    Analysis, ClockRelation, Notice, OsProcess, Purpose, Recording, Run, Witness,
+    Analysis, ClockRelation, JobVerdict, Notice, OsProcess, Purpose, Recording, Run, Witness,
 };
 use crate::model::Clock;
 
@@ -41,16 +41,23 @@ pub(super) fn sources(analysis: &Analysis) -> Value {
         .collect()
 }
 
-/// Runs, by first time. Their extent is on the clock of their sources.
-pub(super) fn runs(analysis: &Analysis) -> Value {
-    let one = |r: &Run| {
+/// Runs, by first time. Their extent is on the clock of their sources. Each has its own job where there are several.
+pub(super) fn runs(analysis: &Analysis, jobs: &[JobVerdict]) -> Value {
+    let of_run = |run: usize| {
+        jobs.iter()
+            .find(|j| analysis.collectives()[j.run].run == run)
+    };
+    let one = |(i, r): (usize, &Run)| {
+        let own = of_run(i).filter(|_| jobs.len() > 1);
         json!({
             "sources": r.recordings,
             "extent": r.extent.map(|e| [e.start, e.end]),
             "ranks": r.ranks,
+            "job": own.map(|j| super::job::job(analysis, j)),
         })
     };
-    analysis.identity().runs.iter().map(one).collect()
+    let runs = analysis.identity().runs.iter().enumerate();
+    runs.map(one).collect()
 }
 
 /// Processes: training ones first.

@@ -44,9 +44,13 @@ pub(super) fn verdict(analysis: &Analysis, v: &Verdict) -> Value {
 /// Communication of a rank: what of it is waiting for a late rank is not known of one alone.
 pub(super) fn communication(v: &Verdict) -> Value {
     v.comm.map_or(Value::Null, |c| {
+        let split = c.split.as_ref();
         json!({
             "time": c.time, "exposed": c.exposed,
-            "wait": null, "wait_exposed": null, "transfer_exposed": null,
+            "wait": split.map(|s| s.wait),
+            "wait_exposed": split.map(|s| s.wait_exposed),
+            "transfer_exposed": split.map(|s| s.transfer_exposed),
+            "unmatched": split.map(|s| s.unmatched),
         })
     })
 }
@@ -61,7 +65,7 @@ pub(super) fn pace(pace: Option<Pace>) -> Value {
     })
 }
 
-fn issue(i: &Issue) -> Value {
+pub(super) fn issue(i: &Issue) -> Value {
     let d = &i.details;
     let mut out = Object::new();
     let mut put = |key: &str, value: Value| out.insert(key.to_owned(), value);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use serde_json::{Map, Value};
-use stallscope::analysis::{Analysis, ArgSource, Found, GoOn, LayerId, Options, Rules, Strategy};
+use stallscope::analysis::{Analysis, ArgSource, Found, GoOn, LayerId, Options, Rules};
 use stallscope::export::report::{ReportOptions, report};
 use stallscope::import::TRACERS;
 use stallscope::model::{
@@ -215,7 +215,6 @@ impl Case {
     pub fn options(&self) -> Options {
         let mut o = Options {
             sync_tol: 0,
-            strategy: Strategy::Ddp,
             ..Options::default()
         };
         for (key, value) in &self.options {
@@ -231,11 +230,9 @@ impl Case {
                 "min_steps_warn" => o.min_steps_warn = size(),
                 "min_steps_crit" => o.min_steps_crit = size(),
                 "compute_bound" => o.compute_bound = float(),
-                "straggler_warn" => o.straggler_warn = float(),
-                "straggler_crit" => o.straggler_crit = float(),
                 "cause_cov" => o.cause_cov = float(),
-                "strategy" if value == "fsdp" => o.strategy = Strategy::Fsdp,
-                "origin" => {}
+                // Who is late is told by collectives, whatever the strategy.
+                "straggler_warn" | "straggler_crit" | "strategy" | "origin" => {}
                 other => panic!("unknown option {other}"),
             }
         }

@@ -8,7 +8,7 @@ use crate::analysis::base::stalls::{GapKind, blocking_calls, call_before};
 use crate::analysis::layers::ids::LayerId;
 use crate::analysis::layers::names::quoted;
 use crate::analysis::sums::intervals::Union;
-use crate::analysis::verdict::issue::{IssueKind, Pattern, Place, Sentences};
+use crate::analysis::verdict::issue::{IssueKind, Place, Sentences};
 use crate::analysis::verdict::ledger::IdleClass;
 use crate::model::SpanId;
 use crate::time::{TimeRange, about_ns};
@@ -390,27 +390,6 @@ impl Writer<'_> {
                 "Pin the memory and copy with non_blocking=True on a stream of its own, one batch ahead; {} can be won.",
                 self.at_most(self.issue.value)
             ),
-        }
-    }
-
-    /// Worded as of one rank alone: transfer and waiting for a late rank are not told apart.
-    pub(super) fn comm_bound(&self) -> Sentences {
-        Sentences {
-            verdict: format!(
-                "Exposed communication (collectives not overlapped by compute): {} of {}.",
-                self.share(),
-                self.whole()
-            ),
-            why: format!(
-                "{} of collectives alone{}. How much of it is waiting for a late rank cannot be told from one rank.",
-                about_ns(self.issue.value),
-                match self.issue.details.pattern {
-                    Some(Pattern::EveryStep) => " in every step",
-                    _ => "",
-                }
-            ),
-            next: "Open the traces of all ranks first; if the ranks arrive together, overlap the collectives with backward or enlarge the buckets."
-                .to_owned(),
         }
     }
 }

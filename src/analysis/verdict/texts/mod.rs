@@ -11,8 +11,8 @@ use crate::time::{about_ns, format_count};
 
 pub(in crate::analysis) mod coverage;
 mod idle;
+pub(in crate::analysis) mod late;
 mod nothing;
-pub(in crate::analysis) mod straggler;
 mod waits;
 
 /// Printed under every throughput that comes from a torch.profiler trace.
@@ -128,11 +128,9 @@ impl Writer<'_> {
             IssueKind::InputOk => self.input_ok(),
             IssueKind::NoSingleBound => self.no_single(),
             IssueKind::Inconclusive => self.inconclusive(),
-            // Filled by `straggler`.
-            IssueKind::InputStraggler
-            | IssueKind::H2dStraggler
-            | IssueKind::ComputeStraggler
-            | IssueKind::Straggler => Sentences::default(),
+            IssueKind::RankWait => self.rank_wait(),
+            // About ranks beside each other: written by `late`.
+            _ => Sentences::default(),
         }
     }
 
