@@ -1,6 +1,5 @@
 //! Hand-derived values: every case file's expected figures, through the public builder, analysis and report.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};

@@ -11,6 +11,7 @@ mod analysis_verdicts;
 mod architecture;
 mod arrows;
 mod cli;
+mod cli_check;
 mod cli_losses;
 mod cli_use;
 mod common;
@@ -40,10 +41,9 @@ mod report_docs;
 mod rows;
 mod samples;
 mod support;
-mod verdict_kinds;
-mod verdict_cases;
-mod cli_check;
 mod ui;
+mod verdict_cases;
+mod verdict_kinds;
 
 #[path = "../../examples/support/mod.rs"]
 #[expect(dead_code, reason = "the simulation can write other formats too")]

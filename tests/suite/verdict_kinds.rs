@@ -8,8 +8,8 @@ use stallscope::analysis::{
     Verdict, Whole,
 };
 
-use crate::common::case;
 use crate::common;
+use crate::common::case;
 
 use case::Case;
 

@@ -182,7 +182,7 @@ fn compare(
     }
     // Whether a clock is moved depends on the rules that may be left out, too.
     let moved = |p: &&str| p.starts_with("clocks") && p.ends_with("offset");
-    let any = excused.iter().any(|p| moved(&p));
+    let any = excused.iter().any(moved);
     for code in PRESENT.iter().filter(|c| **c != "clock_moved" || !any) {
         let wanted = !expected["notices"][code].is_null();
         let mut own = got["notices"].as_array().into_iter().flatten();
