@@ -208,6 +208,9 @@ pub struct Check {
     /// Smallest share of the record that the judged steps must be: 50%.
     #[arg(long, value_name = "PCT")]
     pub min_judged: Option<Percent>,
+    /// Largest half width of what the clocks of two files of one run may be apart: 50us.
+    #[arg(long, value_name = "TIME", value_parser = parse_positive)]
+    pub max_clock_error: Option<i64>,
     /// The verdict must be one of these: COMPUTE_BOUND,NO_SINGLE_BOUND.
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = parse_kind)]
     pub expect: Vec<IssueKind>,
@@ -227,6 +230,7 @@ impl Check {
         ];
         shares.iter().all(Option::is_none)
             && self.max_step_time.is_none()
+            && self.max_clock_error.is_none()
             && self.expect.is_empty()
             && self.min_overlap.is_empty()
     }

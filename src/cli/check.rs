@@ -6,9 +6,11 @@ use std::io::Write;
 use super::analyse::{self, Analysed};
 use super::args::{Check, Overlap, Percent};
 use super::steady::Steady;
-use super::table::{Table, percent};
+use super::table::{Table, percent, printable};
 use super::{CliError, EXIT_BROKEN, EXIT_INCONCLUSIVE, EXIT_UNREADABLE, load};
-use crate::analysis::{IdleClass, IssueKind, JobMissing, JobVerdict, Union, Verdict, counted};
+use crate::analysis::{
+    ClockRelation, IdleClass, IssueKind, JobMissing, JobVerdict, Union, Verdict, counted,
+};
 use crate::model::{DeviceId, StreamId};
 use crate::time::{about_ns, format_ns};
 
@@ -143,10 +145,54 @@ fn judge(a: &Analysed, args: &Check) -> Vec<Line> {
             lines.extend(expected(a, &jobs, &args.expect));
         }
     }
+    if let Some(limit) = args.max_clock_error {
+        lines.extend(clock_errors(a, limit));
+    }
     for limit in &args.min_overlap {
         lines.extend(overlap(a, limit));
     }
     lines
+}
+
+/// How exactly the clocks of the files of one run are known against each other.
+fn clock_errors(a: &Analysed, limit: i64) -> Vec<Line> {
+    let who = a.analysis.identity();
+    let text = format!("≤ {}", format_ns(limit));
+    let name = |r: usize| printable(&who.recordings[r].name());
+    let one = |c: &ClockRelation| {
+        let what = format!(
+            "clock of {} against {}",
+            name(c.recording),
+            name(c.reference)
+        );
+        let Some([low, high]) = c.interval else {
+            return unknown(what, text.clone(), &c.apart());
+        };
+        // Half of an odd width is the larger half.
+        let error = high.saturating_sub(low).saturating_add(1) / 2;
+        Line {
+            what,
+            limit: text.clone(),
+            measured: format_ns(error),
+            outcome: match error <= limit {
+                true => Outcome::Holds,
+                false => Outcome::Broken,
+            },
+            note: format!("{} ({})", c.apart(), c.told_by()),
+        }
+    };
+    let clocks = who.clocks();
+    if clocks.is_empty() {
+        let what = "clocks".to_owned();
+        return vec![Line {
+            what,
+            limit: text.clone(),
+            measured: format_ns(0),
+            outcome: Outcome::Holds,
+            note: "no two files of one run: one clock".to_owned(),
+        }];
+    }
+    clocks.iter().map(one).collect()
 }
 
 fn limit_text(sign: &str, limit: Percent) -> String {
@@ -180,6 +226,32 @@ fn no_exposure(a: &Analysed, rank: usize) -> Option<&'static str> {
     }
 }
 
+/// A loop for which another thread asks: it cannot have waited unseen for longer than nothing of it is recorded.
+fn unseen_wait(a: &Analysed, rank: usize, what: &str, limit: Percent) -> Option<Line> {
+    let r = &a.analysis.ranks()[rank];
+    let bound = r.wait_bound.filter(|_| r.wait.is_empty())?;
+    let steps: i64 = r
+        .marks
+        .iter()
+        .map(|&m| a.analysis.trace().spans().range(m).len())
+        .sum();
+    let text = limit_text("≤", limit);
+    let why = format!(
+        "another thread fetches; the loop waited unseen beside an idle GPU for {} at most",
+        about_ns(bound)
+    );
+    if steps == 0 || !within(bound, steps, limit) {
+        return Some(unknown(what.to_owned(), text, &why));
+    }
+    Some(Line {
+        what: what.to_owned(),
+        limit: text,
+        measured: format!("at most {}", percent(bound, steps)),
+        outcome: Outcome::Holds,
+        note: why,
+    })
+}
+
 /// The exposed waits of the judged steps, and where the loader started again those of the whole loop.
 fn exposed_wait(
     a: &Analysed,
@@ -190,6 +262,9 @@ fn exposed_wait(
     let text = limit_text("≤", limit);
     let steady = Steady::of(a, rank);
     let first = what("exposed wait, judged steps");
+    if let Some(line) = unseen_wait(a, rank, &first, limit) {
+        return vec![line];
+    }
     if let Some(why) = no_exposure(a, rank) {
         return vec![unknown(first, text, why)];
     }

@@ -107,8 +107,9 @@ impl Analysis {
     }
 
     /// Time in which work of the rank's GPU was launched and is not recorded.
-    fn not_recorded(&self, _rank: usize) -> Union {
-        Union::empty()
+    fn not_recorded(&self, rank: usize) -> Union {
+        let gpu = self.ranks[rank].gpu.map(|g| &self.gpus[g]);
+        gpu.map(|g| g.not_recorded.clone()).unwrap_or_default()
     }
 
     /// What of the time without a record could be of a kind, beside what certainly is, ns.
