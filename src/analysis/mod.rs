@@ -68,7 +68,8 @@ pub use verdict::issue::{
     PauseName, Place, Sentences, Verdict, Whole,
 };
 pub use verdict::job::{JobMissing, JobVerdict, KindOf};
-pub use verdict::late::{Excess, LateCause, LatePart, LatePattern, LateRank, Lateness};
+pub use verdict::late::{LatePattern, LateRank, Lateness};
+pub use verdict::late_parts::{Excess, LateCause, LatePart};
 pub use verdict::ledger::{GapCounts, IdleClass, Ledger};
 pub use verdict::missing::Missing;
 pub use verdict::texts::{PROFILED_SPEED, counted, percent};

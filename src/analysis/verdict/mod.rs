@@ -7,6 +7,7 @@ pub(super) mod job;
 pub(super) mod judge;
 pub(super) mod kinds;
 pub(super) mod late;
+pub(super) mod late_parts;
 pub(super) mod ledger;
 pub(super) mod missing;
 pub(super) mod pattern;

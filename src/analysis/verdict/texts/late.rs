@@ -6,7 +6,8 @@ use crate::analysis::collectives::kinds::CollectiveKind;
 use crate::analysis::collectives::ranks::Collectives;
 use crate::analysis::verdict::issue::{Issue, IssueKind, Sentences, Verdict};
 use crate::analysis::verdict::job::{JobMissing, JobVerdict, KindOf};
-use crate::analysis::verdict::late::{LateCause, LatePart, LatePattern, Lateness};
+use crate::analysis::verdict::late::{LatePattern, Lateness};
+use crate::analysis::verdict::late_parts::{LateCause, LatePart};
 use crate::analysis::verdict::ledger::IdleClass;
 use crate::time::{about_ns, format_count};
 
