@@ -264,7 +264,16 @@ fn build_gpus(
 ) -> (Vec<Gpu>, Vec<GpuSets>) {
     // The threads of the processes that work on each GPU, and the time that files have of it or of them.
     let mut owners = vec![Vec::new(); core.devices.len()];
-    let of_device = |&d| core.source_extents[core.trace.device(d).source.index()];
+    // What a single file has is all that there is; beside others a window may reach beyond it.
+    let whole = TimeRange {
+        start: i64::MIN,
+        end: i64::MAX,
+    };
+    let alone = core.trace.sources().len() == 1;
+    let of_device = |&d| match alone {
+        true => whole,
+        false => core.source_extents[core.trace.device(d).source.index()],
+    };
     let mut extents: Vec<TimeRange> = core.devices.iter().map(of_device).collect();
     for (&number, primary) in numbers.iter().zip(primaries) {
         if let Some((gpu, _)) = *primary {

@@ -425,7 +425,10 @@ pub fn about(analysis: &Analysis, range: TimeRange) -> Vec<String> {
     let wait = mean_of_waits(|r| &r.wait);
     if wait > 0 {
         let exposed = mean_of_waits(|r| &r.wait_exposed);
-        parts.push(format!("exposed wait {}{of}", with_share(exposed)));
+        // With work that was launched and not recorded the figure is only what is certain.
+        let lost = ranks.iter().any(|r| r.wait_lost > 0);
+        let least = if lost { "at least " } else { "" };
+        parts.push(format!("exposed wait {least}{}{of}", with_share(exposed)));
         let wait = i64::try_from(wait).unwrap_or(i64::MAX);
         parts.push(format!("batch wait {}", format_ns(wait)));
     } else if ranks.iter().any(|r| r.n_fetch() > 0) {
@@ -436,7 +439,9 @@ pub fn about(analysis: &Analysis, range: TimeRange) -> Vec<String> {
     let gpus = analysis.gpus();
     let busy = gpus.iter().map(|g| i128::from(g.busy.measure_in(range)));
     let busy = mean(busy.sum(), gpus.len());
-    parts.push(format!("GPU busy {}", with_share(busy)));
+    let lost = gpus.iter().any(|g| !g.not_recorded.is_empty());
+    let least = if lost { "at least " } else { "" };
+    parts.push(format!("GPU busy {least}{}", with_share(busy)));
     parts
 }
 

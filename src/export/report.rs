@@ -174,7 +174,8 @@ fn gpu_json(analysis: &Analysis, gpu: usize, window: TimeRange, light: bool) -> 
     // The whole record, whatever the window; on the clock of the sources, as the extents of runs.
     let origin = analysis.trace().unix_origin().unwrap_or(0);
     let on_clock = |t: i64| t.saturating_add(origin);
-    out["hull"] = json!([on_clock(g.record.start), on_clock(g.record.end)]);
+    let hull = g.record.clip(analysis.trace().extent());
+    out["hull"] = json!([on_clock(hull.start), on_clock(hull.end)]);
     out["lost_launches"] = json!({
         "graph": g.lost.graph, "kernel": g.lost.kernel,
         "calls_graph": g.lost.calls_graph, "calls_kernel": g.lost.calls_kernel,
