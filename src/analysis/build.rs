@@ -11,7 +11,7 @@ use super::base::gpus::{self, Gpu, GpuSets};
 use super::base::lanes::LaneIndex;
 use super::base::launches::Launches;
 use super::base::layer_sets::LayerSets;
-use super::base::loops::{self, Rank};
+use super::base::loops::{self, Rank, Wait};
 use super::base::lost_work;
 use super::base::name_kinds::NameKinds;
 use super::base::options::Options;
@@ -107,9 +107,9 @@ impl Analysis {
             .map(index)
             .collect::<Result<Vec<_>, Cancelled>>()?;
         watch.reached(450)?;
-        let (devices, lane_gpu) = find_gpus(&trace, &lanes);
+        let (devices, lane_gpu, places) = find_gpus(&trace, &lanes);
         watch.reached(500)?;
-        let launches = Launches::new(&trace, &layers, &lane_gpu);
+        let launches = Launches::new(&trace, &layers, &lane_gpu, &identity);
         let names = NameKinds::new(trace.names());
         let source_extents = source_extents(&trace, &lanes);
         let repeated = repeated(&trace, &identity, &lanes, &layers);
@@ -126,6 +126,7 @@ impl Analysis {
             names,
             source_extents,
             repeated,
+            places,
         };
         watch.reached(550)?;
         Self::figures(core, rules, options, args, &watch)
@@ -158,6 +159,7 @@ impl Analysis {
         let cycles = cycles_of(&core, &mut ranks);
         notices.extend(unknown_work::notices(&core, &gpus, &ranks));
         let waits = loops::waits(&ranks);
+        let waits_of = by_rank(&waits, ranks.len());
         watch.reached(750)?;
         let is_cpu = |l: LaneId| !core.trace.lane(l).kind.is_gpu();
         let phases = by_lane(&core, watch, is_cpu, Phases::new);
@@ -188,7 +190,8 @@ impl Analysis {
         let step_rows = step_rows
             .map(|((r, s), k)| step_table::rows(&core, r, s, k, &gpus, watch))
             .collect();
-        let idle_by_phase = idle_by_phase(&gpus, &ranks, &rank_sets);
+        let of_gpu = first_ranks(&ranks, gpus.len());
+        let idle_by_phase = idle_by_phase(&gpus, &ranks, &of_gpu, &rank_sets);
         watch.reached(900)?;
         let (sets, tails) = rayon::join(
             || LayerSets::new(&core, &ranks, &gpus, &gpu_sets, watch),
@@ -217,6 +220,7 @@ impl Analysis {
             queues,
             ranks,
             notices,
+            of_gpu,
             primaries,
             cycles,
             rank_sets,
@@ -226,6 +230,7 @@ impl Analysis {
             step_rows,
             sets,
             waits,
+            waits_of,
             tails,
             collectives,
         })
@@ -233,10 +238,14 @@ impl Analysis {
 }
 
 /// Idle time of each GPU by phase of the rank that works on it, or of the only one.
-fn idle_by_phase(gpus: &[Gpu], ranks: &[Rank], sets: &[RankSets]) -> Vec<Option<IdleByPhase>> {
+fn idle_by_phase(
+    gpus: &[Gpu],
+    ranks: &[Rank],
+    of_gpu: &[Option<usize>],
+    sets: &[RankSets],
+) -> Vec<Option<IdleByPhase>> {
     let of = |(g, gpu): (usize, &Gpu)| {
-        let own = ranks.iter().position(|r| r.gpu == Some(g));
-        let rank = own.or((ranks.len() < 2).then_some(0))?;
+        let rank = of_gpu[g].or((ranks.len() < 2).then_some(0))?;
         ranks.get(rank)?.loop_lane?;
         Some(IdleByPhase::new(gpu, rank, &sets[rank]))
     };
@@ -347,6 +356,26 @@ fn cycles_of(core: &Core, ranks: &mut [Rank]) -> Vec<Cycles> {
         }
     }
     all
+}
+
+/// Places of the waits of each rank.
+fn by_rank(waits: &[Wait], ranks: usize) -> Vec<Vec<usize>> {
+    let mut of = vec![Vec::new(); ranks];
+    for (i, wait) in waits.iter().enumerate() {
+        of[wait.rank].push(i);
+    }
+    of
+}
+
+/// By GPU: the first rank that works on it.
+fn first_ranks(ranks: &[Rank], gpus: usize) -> Vec<Option<usize>> {
+    let mut of = vec![None; gpus];
+    for (r, rank) in ranks.iter().enumerate().rev() {
+        if let Some(gpu) = rank.gpu {
+            of[gpu] = Some(r);
+        }
+    }
+    of
 }
 
 fn by_lane<T: Default + Send>(

@@ -89,6 +89,8 @@ pub struct Analysis {
     queues: Vec<base::queues::Queue>,
     ranks: Vec<Rank>,
     notices: Vec<Notice>,
+    /// By GPU: the first rank that works on it.
+    of_gpu: Vec<Option<usize>>,
     /// By rank.
     primaries: Vec<base::primary::Primary>,
     /// By rank: what is judged of its loop.
@@ -103,6 +105,8 @@ pub struct Analysis {
     step_rows: Vec<Vec<StepRow>>,
     sets: base::layer_sets::LayerSets,
     waits: Vec<Wait>,
+    /// By rank: places in `waits`, ascending.
+    waits_of: Vec<Vec<usize>>,
     tails: Vec<Tail>,
     /// By run.
     collectives: Vec<Collectives>,
@@ -162,8 +166,7 @@ impl Analysis {
     /// The number of the first rank that works on a GPU.
     #[must_use]
     pub fn rank_of_gpu(&self, gpu: usize) -> Option<u32> {
-        let own = |p: &base::primary::Primary| p.is_some_and(|(g, _)| g == gpu);
-        let rank = self.ranks[self.primaries.iter().position(own)?].rank;
+        let rank = self.ranks[self.of_gpu[gpu]?].rank;
         self.core.identity.training(rank).map(|_| rank)
     }
     /// How it is known which GPU a rank works on; `None` where none is recorded.
@@ -188,6 +191,10 @@ impl Analysis {
     #[must_use]
     pub fn waits(&self) -> &[Wait] {
         &self.waits
+    }
+    /// The batch waits of a rank, by start.
+    pub fn rank_waits(&self, rank: usize) -> impl DoubleEndedIterator<Item = &Wait> {
+        self.waits_of[rank].iter().map(|&i| &self.waits[i])
     }
     /// CPU spans that end before their GPU work, by span id.
     #[must_use]

@@ -12,6 +12,7 @@ use super::CliError;
 use super::args::Info;
 use super::load::{self, Opened};
 use super::notices;
+use super::runs;
 use super::table::{self, Table, printable};
 use crate::analysis::{Found, GoOn, Identity, OsProcess, Rules, counted};
 use crate::import::{FileReport, SharedArgs};
@@ -173,6 +174,7 @@ fn to_text(opened: &Opened) -> String {
         ),
     );
     let who = identity(opened);
+    runs::list(&mut out, trace, &who);
     processes_text(&mut out, trace, &who);
     clocks_text(&mut out, &who);
     devices_text(&mut out, trace);

@@ -24,6 +24,7 @@ mod notices;
 mod png;
 mod report;
 mod rows;
+mod runs;
 mod steady;
 mod table;
 mod whatif;

@@ -243,6 +243,7 @@ fn loop_json(analysis: &Analysis, r: usize, window: TimeRange, light: bool) -> V
         return Value::Null;
     };
     let (rank, cycles) = (&analysis.ranks()[r], analysis.cycles(r));
+    let who = analysis.identity();
     let (rows, partial) = analysis.step_rows(r, window);
     let (waits, exposure, gpu) = (
         f.wait.is_some(),
@@ -268,7 +269,7 @@ fn loop_json(analysis: &Analysis, r: usize, window: TimeRange, light: bool) -> V
     let on_gpu = |ns: Option<i64>| ns.or(rank.gpu.map(|_| 0));
     let mut out = json!({
         "lane": analysis.trace().lane(f.lane).key,
-        "workers": identity::workers(analysis, analysis.identity().training(rank.rank)),
+        "workers": who.training(rank.rank).map_or(0, |p| who.workers(p)),
         "n_fetch": f.n_fetch,
         "wait": f.wait.unwrap_or(0), "wait_exposed": on_gpu(f.wait_exposed),
         "wait_hidden": on_gpu(f.wait_hidden), "wait_unrecorded": f.wait_unrecorded.unwrap_or(0),

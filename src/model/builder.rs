@@ -9,7 +9,8 @@ use super::ids::{
 };
 use super::links::Pairs;
 use super::tables::{
-    ArgsRef, Category, CopyInfo, Counter, Device, Instant, Lane, Process, Source, Stream, SyncScope,
+    ArgsRef, Category, CopyInfo, Counter, Device, Instant, Lane, LaneKind, Process, Source, Stream,
+    SyncScope,
 };
 use super::trace::Trace;
 use crate::time::TimeRange;
@@ -119,6 +120,13 @@ impl TraceBuilder {
     /// A lane, to complete it.
     pub fn lane_mut(&mut self, id: LaneId) -> &mut Lane {
         &mut self.trace.lanes[id.index()]
+    }
+    /// Makes a lane of threads one of the operations of a stream: some files say by the names of threads alone that they
+    /// are streams.
+    pub fn make_stream(&mut self, lane: LaneId, stream: StreamId) {
+        let own = &mut self.trace.lanes[lane.index()];
+        (own.kind, own.stream, own.process, own.thread) = (LaneKind::Gpu, Some(stream), None, None);
+        self.trace.streams[stream.index()].ops = Some(lane);
     }
     /// A counter, to append samples (times on the source's own clock).
     pub fn counter_mut(&mut self, id: CounterId) -> &mut Counter {

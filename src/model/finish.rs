@@ -144,16 +144,15 @@ impl TraceBuilder {
         go_on(stop)
     }
 
-    /// The range of counters and instants, the last one included.
+    /// The range of counters, the last sample included; instants last no time, so that they alone make none.
     fn sampled(&self) -> Option<TimeRange> {
         // Both are sorted by time.
         let times = self.trace.counters.iter().map(|c| &c.times);
         let ends = times.filter_map(|t| Some((*t.first()?, *t.last()?)));
-        let instants = &self.trace.instants;
-        let instants = instants.first().zip(instants.last());
-        let ends = ends.chain(instants.map(|(a, b)| (a.time, b.time)));
-        let both = ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
-        Some(TimeRange::new(both.0, both.1 + 1))
+        let both = ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        let counters = both.map(|(first, last)| TimeRange::new(first, last + 1));
+        let first = self.trace.instants.first();
+        counters.or_else(|| first.map(|i| TimeRange::new(i.time, i.time)))
     }
 
     fn set_links(&mut self, links: Links) {

@@ -313,7 +313,7 @@ pub struct Category {
     /// The name in the file, or today's name for a historic one (`Operator` → `cpu_op`).
     pub name: String,
     /// Whether its spans count: they define the trace's extent and its number of spans.
-    /// Spans without a category and those of category `Trace` do not.
+    /// Those of category `Trace` do not, nor those that a recorder writes about itself.
     pub counts: bool,
 }
 

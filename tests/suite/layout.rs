@@ -521,8 +521,11 @@ fn collapsed_groups_cost_no_more_than_a_lane_and_show_exposed_waits() {
         m.span(lane, "user_annotation", "forward", t + 3 * MS, t + 5 * MS);
         m.span(stream, "kernel", "kernel", t + 2 * MS, t + 10 * MS);
     }
+    // torch records its own process only: then its file says whose the GPU is without any link.
+    m.file("dftracer");
     for w in 0..WORKERS {
         let worker = m.process(100 + w, Role::Worker, 0);
+        m.b.process_mut(worker).parent = Some("1".to_owned());
         let lane = m.thread(worker, 100 + w, "worker", Role::Worker);
         for i in 0..400_i64 {
             let t = i * 2_500_000 + i64::from(w) * 7_919;

@@ -32,6 +32,8 @@ pub(in crate::analysis) struct Core {
     pub source_extents: Vec<TimeRange>,
     /// Layers of lanes whose spans another recorder of the same thread has, too.
     pub repeated: FxHashSet<(LaneId, LayerId)>,
+    /// Places of the GPUs.
+    pub places: FxHashMap<DeviceId, usize>,
 }
 
 impl Core {
@@ -84,8 +86,27 @@ impl Core {
         self.trace.spans().range(span)
     }
 
+    /// The process of a lane: of one that several recorders saw its first record.
     pub fn process_of(&self, lane: LaneId) -> Option<ProcessId> {
-        self.trace.lane(lane).process
+        let process = self
+            .identity
+            .process(lane)
+            .map(|p| &self.identity.processes[p]);
+        let first = process.and_then(|p| p.records.first().copied());
+        first.or(self.trace.lane(lane).process)
+    }
+
+    /// The lanes of threads of a lane's process; of a lane without one itself.
+    pub fn siblings(&self, lane: LaneId) -> Vec<LaneId> {
+        match self.identity.process(lane) {
+            Some(process) => self.identity.lanes(process).to_vec(),
+            None => vec![lane],
+        }
+    }
+
+    /// The place of a GPU among those that have operations and count.
+    pub fn gpu_of(&self, device: DeviceId) -> Option<usize> {
+        self.places.get(&device).copied()
     }
 
     /// Lanes that are not of a GPU stream.
@@ -237,7 +258,11 @@ pub(in crate::analysis) fn outermost(spans: &[(SpanId, TimeRange)]) -> Vec<(Span
 pub(in crate::analysis) fn find_gpus(
     trace: &Trace,
     lanes: &[LaneIndex],
-) -> (Vec<DeviceId>, Vec<Option<usize>>) {
+) -> (
+    Vec<DeviceId>,
+    Vec<Option<usize>>,
+    FxHashMap<DeviceId, usize>,
+) {
     let device = |l: LaneId| {
         let device = trace.lane_device(l)?;
         let counts = trace.lane(l).kind == LaneKind::Gpu && trace.device(device).counts;
@@ -254,7 +279,7 @@ pub(in crate::analysis) fn find_gpus(
         devices.iter().enumerate().map(|(i, &d)| (d, i)).collect();
     let gpu = |l| places.get(&device(l)?).copied();
     let lane_gpu = trace.lane_ids().map(gpu).collect();
-    (devices, lane_gpu)
+    (devices, lane_gpu, places)
 }
 
 /// The lanes of operations of each of `gpus` GPUs.

@@ -281,31 +281,13 @@ fn record(core: &Core, gpu: usize, extent: TimeRange, busy: &Union) -> TimeRange
         record.start = record.start.min(capture.start);
     }
     // Tail: operations that still run at the end of the window are dropped. An unmatched launch there means unknown.
-    let links = core.launches.links(&core.trace);
-    let starts = core.launches.groups.iter().filter(|t| t.gpu == gpu);
-    let last = starts
-        .filter_map(|t| links.get(t.links.end.checked_sub(1)?))
-        .map(|l| core.trace.spans().start(l.from))
-        .max();
+    let last = core.launches.last_call(gpu);
     if let Some(last) = last
-        && !unmatched_launch_after(core, source, last)
+        && !core.launches.open_after(source, last)
     {
         record.end = record.end.max(capture.end);
     }
     record
-}
-
-/// Whether a launch call that starts after `t` has no operation.
-fn unmatched_launch_after(core: &Core, source: crate::model::SourceId, t: i64) -> bool {
-    let lanes = core.cpu_lanes();
-    let mut lanes = lanes.filter(|&l| core.trace.lane(l).source == source);
-    lanes.any(|lane| {
-        let columns = core.columns(lane);
-        let from = columns.starts.partition_point(|&s| s <= t);
-        (from..columns.len()).any(|i| {
-            columns.of[i] == LayerId::LAUNCH && core.trace.launched_by(columns.id(i)).is_empty()
-        })
-    })
 }
 
 /// The cause of each idle part, from the launch calls of the operations that start at its end: by the earliest start of

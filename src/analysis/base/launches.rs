@@ -8,8 +8,9 @@
 use std::ops::Range;
 
 use crate::analysis::base::lanes::MaxTree;
+use crate::analysis::identity::Identity;
 use crate::analysis::layers::ids::{LayerId, Layers};
-use crate::model::{LaneId, Link, SpanId, Trace};
+use crate::model::{LaneId, Link, SourceId, SpanId, Trace};
 use crate::time::TimeRange;
 
 /// Links per block of the aggregates.
@@ -31,6 +32,14 @@ pub(in crate::analysis) struct Launches {
     pub groups: Vec<LinkGroup>,
     /// Per lane: its groups.
     by_lane: Vec<Range<usize>>,
+    /// Per process: the lanes of operations that its calls launched.
+    lanes_of: Vec<Vec<LaneId>>,
+    /// Lanes of operations of which no call is known.
+    unlinked: Vec<LaneId>,
+    /// Per source: start of the last launch call without an operation.
+    last_open: Vec<Option<i64>>,
+    /// Per GPU: start of the last call that launched an operation on it.
+    last_call: Vec<Option<i64>>,
     /// Per block: durations of the operations before it.
     sums: Vec<i64>,
     /// Per block: latest end.
@@ -86,7 +95,12 @@ impl Launched {
 }
 
 impl Launches {
-    pub fn new(trace: &Trace, layers: &Layers, lane_gpu: &[Option<usize>]) -> Self {
+    pub fn new(
+        trace: &Trace,
+        layers: &Layers,
+        lane_gpu: &[Option<usize>],
+        identity: &Identity,
+    ) -> Self {
         let spans = trace.spans();
         let gpu = |l: &Link| {
             let op = layers.of(l.to).is_operation();
@@ -138,7 +152,77 @@ impl Launches {
         out.last = MaxTree::new(&last);
         out.first = MaxTree::new(&first);
         out.kernel = MaxTree::new(&kernel);
+        out.index(trace, layers, lane_gpu, identity);
         out
+    }
+
+    /// What is asked for per process, source and GPU.
+    fn index(
+        &mut self,
+        trace: &Trace,
+        layers: &Layers,
+        lane_gpu: &[Option<usize>],
+        identity: &Identity,
+    ) {
+        let spans = trace.spans();
+        let gpus = lane_gpu.iter().flatten().max().map_or(0, |&g| g + 1);
+        self.last_call = vec![None; gpus];
+        self.lanes_of = vec![Vec::new(); identity.processes.len()];
+        let mut linked = vec![false; trace.lanes().len()];
+        for group in &self.groups {
+            let links = &self.own.as_deref().unwrap_or(trace.launches())[group.links.clone()];
+            let last = links.last().map(|l| spans.start(l.from));
+            self.last_call[group.gpu] = self.last_call[group.gpu].max(last);
+            let mut lanes: Vec<LaneId> = links.iter().map(|l| spans.lane(l.to)).collect();
+            lanes.sort_unstable();
+            lanes.dedup();
+            for lane in &lanes {
+                linked[lane.index()] = true;
+            }
+            if let Some(process) = identity.process(group.lane) {
+                self.lanes_of[process].extend(lanes);
+            }
+        }
+        for lanes in &mut self.lanes_of {
+            lanes.sort_unstable();
+            lanes.dedup();
+        }
+        self.last_open = vec![None; trace.sources().len()];
+        for id in trace.lane_ids() {
+            let lane = trace.lane(id);
+            if lane_gpu[id.index()].is_some() && !linked[id.index()] {
+                self.unlinked.push(id);
+            }
+            if lane.kind.is_gpu() {
+                continue;
+            }
+            let is_open =
+                |s: &SpanId| layers.of(*s) == LayerId::LAUNCH && trace.launched_by(*s).is_empty();
+            // Spans are in order of their starts: the last one comes first here.
+            let last = trace
+                .lane_spans(id)
+                .rev()
+                .find(is_open)
+                .map(|s| spans.start(s));
+            let slot = &mut self.last_open[lane.source.index()];
+            *slot = (*slot).max(last);
+        }
+    }
+
+    /// Lanes of operations that a process may have launched: those that its calls launched on, and those of which no call
+    /// is known.
+    pub fn lanes_for(&self, process: usize) -> impl Iterator<Item = LaneId> + '_ {
+        self.lanes_of[process].iter().chain(&self.unlinked).copied()
+    }
+
+    /// Whether a launch call of a source that starts after `t` has no operation.
+    pub fn open_after(&self, source: SourceId, t: i64) -> bool {
+        self.last_open[source.index()].is_some_and(|last| last > t)
+    }
+
+    /// Start of the last call that launched an operation on a GPU.
+    pub fn last_call(&self, gpu: usize) -> Option<i64> {
+        self.last_call.get(gpu).copied().flatten()
     }
 
     pub fn links<'a>(&'a self, trace: &'a Trace) -> &'a [Link] {

@@ -61,19 +61,17 @@ pub(in crate::analysis) fn build(base: &SyncBase<'_>, rank: &Rank, several: bool
     sets
 }
 
-/// Processes with loading work. With several ranks, a rank has its own, where the loaders' ranks are known at all.
+/// Processes with loading work. With several ranks, a rank has its own; load of which nobody knows for whom it is enters
+/// no rank's figures.
 fn loaders(core: &Core, rank: &Rank, several: bool, gpu: Option<&Gpu>, sets: &mut RankSets) {
     let mut by: BTreeMap<Option<ProcessId>, Vec<LaneId>> = BTreeMap::new();
-    let lanes: Vec<LaneId> = core
-        .cpu_lanes()
-        .filter(|&l| core.index(l).layers.contains(&LayerId::LOAD))
-        .collect();
-    let number = |l: &LaneId| core.rank(*l);
-    let known = several && lanes.iter().any(|l| number(l) != number(&lanes[0]));
-    for lane in lanes
-        .into_iter()
-        .filter(|l| !known || number(l) == Some(rank.rank))
-    {
+    let loads = |&l: &LaneId| core.index(l).layers.contains(&LayerId::LOAD);
+    let lanes: Vec<LaneId> = if several {
+        core.rank_lanes(rank.rank).filter(loads).collect()
+    } else {
+        core.cpu_lanes().filter(loads).collect()
+    };
+    for lane in lanes {
         by.entry(core.process_of(lane)).or_default().push(lane);
     }
     let nothing = Union::empty();

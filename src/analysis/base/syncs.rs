@@ -121,7 +121,7 @@ impl SyncBase<'_> {
         let trace = &core.trace;
         let scope = trace.sync_scope(call);
         let me = core.range(call);
-        let gpu_of = |d| core.devices.iter().position(|&x| x == d);
+        let gpu_of = |d| core.gpu_of(d);
         let (lanes, limit): (Vec<LaneId>, i64) = match scope {
             Some(SyncScope::Device(device)) => {
                 let gpu = gpu_of(device);
@@ -131,9 +131,13 @@ impl SyncBase<'_> {
             Some(SyncScope::Stream(stream)) => (self.lane_of(stream), me.start),
             Some(SyncScope::Event { stream, record_at }) => (self.lane_of(stream), record_at),
             None => {
-                let all = trace.lane_ids();
-                let ops = all.filter(|l| core.lane_gpu[l.index()].is_some());
-                (ops.collect(), me.start)
+                let all = || {
+                    let all = trace.lane_ids();
+                    all.filter(|l| core.lane_gpu[l.index()].is_some()).collect()
+                };
+                let process = core.identity.process(trace.spans().lane(call));
+                let own = |p: usize| core.launches.lanes_for(p).collect();
+                (process.map_or_else(all, own), me.start)
             }
         };
         let mut ops = Vec::new();

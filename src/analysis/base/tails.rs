@@ -80,11 +80,9 @@ pub(in crate::analysis) fn autograd_lanes(
 
 /// The lanes whose launches in a span on `lane` count as the span's.
 pub(in crate::analysis) fn own_lanes(core: &Core, lane: LaneId, threads: Threads) -> Vec<LaneId> {
-    let process = core.process_of(lane);
     let mut lanes = vec![lane];
-    lanes.extend(core.cpu_lanes().filter(|&l| {
+    lanes.extend(core.siblings(lane).into_iter().filter(|&l| {
         l != lane
-            && core.process_of(l) == process
             && match threads {
                 Threads::Same => false,
                 Threads::Autograd => core.autograd[l.index()],

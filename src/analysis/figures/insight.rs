@@ -198,11 +198,8 @@ impl Analysis {
         if named(LayerId::BACKWARD) {
             return None;
         }
-        let process = self.core.process_of(lane);
-        let engines = self
-            .core
-            .cpu_lanes()
-            .filter(|&l| self.core.autograd[l.index()] && self.core.process_of(l) == process);
+        let siblings = self.core.siblings(lane).into_iter();
+        let engines = siblings.filter(|&l| self.core.autograd[l.index()]);
         let mut nodes: Option<TimeRange> = None;
         for engine in engines {
             let columns = self.core.columns(engine);

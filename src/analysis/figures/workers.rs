@@ -111,8 +111,7 @@ impl Analysis {
         };
         let trace = &self.core.trace;
         let p = trace.process(id);
-        let same = trace.processes().iter().filter(|o| o.pid == p.pid).count();
-        if same > 1 {
+        if self.core.identity.shares_pid(&p.pid) {
             format!("{}@{}", p.pid, p.source.0)
         } else {
             p.pid.clone()

@@ -18,7 +18,7 @@ mod roles;
 mod runs;
 mod same;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -179,6 +179,10 @@ pub struct Identity {
     lane_ranks: Vec<Option<u32>>,
     of_rank: BTreeMap<u32, Vec<LaneId>>,
     of_record: FxHashMap<ProcessId, usize>,
+    of_process: Vec<Vec<LaneId>>,
+    training: BTreeMap<u32, usize>,
+    workers: Vec<usize>,
+    shared_pids: BTreeSet<String>,
     roles: Vec<Role>,
     clocks: Vec<ClockRelation>,
 }
@@ -240,6 +244,24 @@ impl Identity {
         let records = this.processes.iter().enumerate();
         let records = records.flat_map(|(i, p)| p.records.iter().map(move |&r| (r, i)));
         this.of_record = records.collect();
+        this.of_process = vec![Vec::new(); this.processes.len()];
+        for (lane, process) in trace.lane_ids().zip(&this.of_lane) {
+            if let Some(process) = process {
+                this.of_process[*process].push(lane);
+            }
+        }
+        let mut pids = BTreeSet::new();
+        let again = trace.processes().iter().filter(|p| !pids.insert(&p.pid));
+        this.shared_pids = again.map(|p| p.pid.clone()).collect();
+        this.workers = vec![0; this.processes.len()];
+        for (i, p) in this.processes.iter().enumerate() {
+            if let (Purpose::Training, Some(rank)) = (p.purpose, p.rank) {
+                this.training.entry(rank).or_insert(i);
+            }
+            if let (Purpose::Worker, Some(of)) = (p.purpose, p.of) {
+                this.workers[of] += 1;
+            }
+        }
         this.lane_ranks = runs::lane_ranks(trace, &this);
         for (lane, rank) in trace.lane_ids().zip(&this.lane_ranks) {
             if let Some(rank) = rank {
@@ -300,19 +322,33 @@ impl Identity {
     /// The training process of a rank: index in [`Self::processes`].
     #[must_use]
     pub fn training(&self, rank: u32) -> Option<usize> {
-        let trains = |p: &OsProcess| p.purpose == Purpose::Training && p.rank == Some(rank);
-        self.processes.iter().position(trains)
+        self.training.get(&rank).copied()
+    }
+
+    /// Whether several processes have a number.
+    #[must_use]
+    pub fn shares_pid(&self, pid: &str) -> bool {
+        self.shared_pids.contains(pid)
+    }
+
+    /// Number of processes that work for one.
+    #[must_use]
+    pub fn workers(&self, process: usize) -> usize {
+        self.workers[process]
+    }
+
+    /// Lanes of threads of a process, of all recorders, ascending.
+    #[must_use]
+    pub fn lanes(&self, process: usize) -> &[LaneId] {
+        &self.of_process[process]
     }
 
     /// Records of threads of one process, of all recorders, by thread: lanes of an equal number are of one thread.
     #[must_use]
     pub fn threads(&self, trace: &Trace, process: usize) -> BTreeMap<String, Vec<LaneId>> {
         let mut threads: BTreeMap<String, Vec<LaneId>> = BTreeMap::new();
-        for lane in trace.lane_ids() {
-            let own = self.of_lane[lane.index()] == Some(process);
-            if own && records::is_thread(trace, lane) {
-                threads.entry(thread(trace, lane)).or_default().push(lane);
-            }
+        for &lane in self.lanes(process) {
+            threads.entry(thread(trace, lane)).or_default().push(lane);
         }
         threads
     }

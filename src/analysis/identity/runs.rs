@@ -300,7 +300,7 @@ pub(super) fn lane_ranks(trace: &Trace, who: &Identity) -> Vec<Option<u32>> {
         let process = who.process(id).or(named).or(launching[id.index()]);
         let run = &who.runs[who.recordings[who.recording(lane.source)].run];
         let stated = lane.rank.map(|rank| run.first_rank.saturating_add(rank));
-        let stated = stated.filter(|rank| run.ranks.contains(rank));
+        let stated = stated.filter(|rank| run.ranks.binary_search(rank).is_ok());
         let known = process.and_then(|p| who.processes[p].rank).or(stated);
         let own = &of_recording[who.recording(lane.source)];
         let alone = own

@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 
 use crate::analysis::Analysis;
-use crate::analysis::base::loops::Wait;
 use crate::analysis::base::stalls::{blocking_calls, call_before};
 use crate::analysis::layers::ids::LayerId;
 use crate::analysis::sums::intervals::Union;
@@ -88,18 +87,8 @@ impl Analysis {
 
     /// Waits of the loop by their part of a set.
     fn waits_in(&self, facts: &Facts<'_>, costly: &Union) -> Vec<Evidence> {
-        let own = self.waits_of(facts.rank);
+        let own = self.rank_waits(facts.rank);
         largest(own.map(|w| (costly.measure_in(w.range), w.span, w.range)))
-    }
-
-    /// Waits of one rank, ascending: found by its own intervals among those of all.
-    pub(in crate::analysis) fn waits_of(&self, rank: usize) -> impl Iterator<Item = &Wait> {
-        let parts = self.ranks[rank].wait.parts().iter();
-        parts.filter_map(move |part| {
-            let key = |w: &Wait| (w.range, w.rank);
-            let i = self.waits.binary_search_by_key(&(*part, rank), key).ok()?;
-            self.waits.get(i)
-        })
     }
 
     /// Spans of a named stall; collections on any thread of the process.

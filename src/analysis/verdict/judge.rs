@@ -180,7 +180,7 @@ impl Analysis {
     /// Whole steps in the window that are not judged: those in which the loader started.
     fn left_out(&self, judged: &Judged) -> Vec<LeftOut> {
         let steps = &self.ranks[judged.rank].steps;
-        let own: Vec<&Wait> = self.waits_of(judged.rank).collect();
+        let own: Vec<&Wait> = self.rank_waits(judged.rank).collect();
         let waits = |row: &CycleRow| {
             let before = |t: i64| own.partition_point(|w| w.range.start < t);
             let (from, until) = (before(row.range.start), before(row.range.end));

@@ -5,7 +5,7 @@ use egui::{Context, ViewportCommand};
 use super::remember::recall;
 use super::window::App;
 use crate::app::canvas::Focus;
-use crate::app::dialogs::{Dialog, ErrorDialog};
+use crate::app::dialogs::{Dialog, ErrorDialog, RunsDialog};
 use crate::app::model::document::Document;
 use crate::app::model::load::{Loading, Outcome, Request};
 use crate::app::model::picker::{Picked, Picker};
@@ -98,7 +98,10 @@ impl App {
             return;
         };
         match outcome {
-            Outcome::Opened(doc) => self.show_trace(ctx, *doc),
+            Outcome::Opened(doc) => match RunsDialog::of(&doc) {
+                Some(runs) => self.dialog = Some(Dialog::Runs(runs)),
+                None => self.show_trace(ctx, *doc),
+            },
             Outcome::Failed(e) if e.kind == ErrorKind::Cancelled => {}
             Outcome::Failed(e) => self.not_opened(e, loading.request),
         }

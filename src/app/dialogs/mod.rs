@@ -10,10 +10,12 @@ mod export;
 mod help;
 mod notices;
 mod palette;
+mod runs;
 
 pub use error::ErrorDialog;
 pub use export::ExportDialog;
 pub use palette::PaletteDialog;
+pub use runs::RunsDialog;
 
 /// The open dialog.
 pub enum Dialog {
@@ -25,6 +27,8 @@ pub enum Dialog {
     Notices,
     /// Commands by name.
     Palette(PaletteDialog),
+    /// Which of several runs to look at.
+    Runs(RunsDialog),
     /// The timeline as picture.
     Export(Box<ExportDialog>),
 }
@@ -39,6 +43,7 @@ pub fn dialog_ui(ui: &mut Ui, open: &mut Option<Dialog>, state: &AppState, actio
         Dialog::Help => "Keys and mouse",
         Dialog::Notices => "Notices",
         Dialog::Palette(_) => "Commands",
+        Dialog::Runs(_) => "Several runs",
         Dialog::Export(_) => "Export PNG",
     };
     let frame = egui::Frame::popup(ui.style()).inner_margin(14.0);
@@ -54,6 +59,7 @@ pub fn dialog_ui(ui: &mut Ui, open: &mut Option<Dialog>, state: &AppState, actio
             Dialog::Help => help::help_ui(ui, state),
             Dialog::Notices => notices::notices_ui(ui, state, actions),
             Dialog::Palette(p) => palette::palette_ui(ui, p, state, actions),
+            Dialog::Runs(r) => runs::runs_ui(ui, r, actions),
             Dialog::Export(e) => export::export_ui(ui, e, state, actions),
         };
         if !matches!(dialog, Dialog::Palette(_)) {
@@ -74,7 +80,7 @@ pub fn dialog_ui(ui: &mut Ui, open: &mut Option<Dialog>, state: &AppState, actio
 /// Width of a dialog where the window has room for it, points.
 fn width(dialog: &Dialog) -> f32 {
     match dialog {
-        Dialog::Error(_) => 520.0,
+        Dialog::Error(_) | Dialog::Runs(_) => 520.0,
         Dialog::Help => 940.0,
         Dialog::Notices => 720.0,
         Dialog::Palette(_) => 460.0,

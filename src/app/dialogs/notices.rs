@@ -21,8 +21,16 @@ pub fn notices_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) -> bool 
         .min_scrolled_height((screen.height() - 200.0).clamp(160.0, 500.0))
         .auto_shrink([false, true])
         .show(ui, |ui| {
-            if report.notices.is_empty() {
+            let own = doc.analysis.notices();
+            if report.notices.is_empty() && own.is_empty() {
                 ui.label("Everything in these files was read as it is.");
+            }
+            for notice in own {
+                ui.horizontal_wrapped(|ui| {
+                    ui.spacing_mut().item_spacing.x = 6.0;
+                    ui.label(RichText::new(notice.certainty.label()).strong());
+                    ui.label(&notice.text);
+                });
             }
             for notice in &report.notices {
                 notice_ui(ui, notice, state);

@@ -51,6 +51,9 @@ fn value(state: &AppState, panels: &mut Panels, dialog: Option<&Dialog>) -> Valu
         Some(Dialog::Help) => json!("help"),
         Some(Dialog::Notices) => json!("notices"),
         Some(Dialog::Palette(_)) => json!("palette"),
+        Some(Dialog::Runs(d)) => {
+            json!({ "runs": d.runs.iter().map(|r| r.title.as_str()).collect::<Vec<_>>() })
+        }
         Some(Dialog::Export(_)) => json!("export"),
     };
     let written = state.last_written.as_ref().map(|p| p.display().to_string());

@@ -315,10 +315,16 @@ pub fn ranks(out: &mut String, a: &Analysed) {
 /// What was repaired, skipped, guessed or not recorded.
 pub fn notices_list(out: &mut String, a: &Analysed) {
     let trace = a.analysis.trace();
-    if a.report.notices.is_empty() {
+    if a.report.notices.is_empty() && a.analysis.notices().is_empty() {
         return;
     }
     heading(out, "Notices");
+    for notice in a.analysis.notices() {
+        say(
+            out,
+            &printable(&format!("{}: {}", notice.certainty.label(), notice.text)),
+        );
+    }
     let many = trace.sources().len() > 1;
     let all: Vec<_> = a.report.notices.iter().collect();
     for line in notices::lines(trace, &all, many) {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::analyse::{self, Analysed};
 use super::args::Report;
 use super::table::sentence;
-use super::{CliError, load, notices};
+use super::{CliError, load, notices, runs};
 use crate::export::report::{ReportOptions, report};
 
 mod cpu;
@@ -63,6 +63,13 @@ fn json(a: &Analysed, args: &Report) -> Value {
 /// The whole report as text.
 fn text(a: &Analysed, args: &Report) -> Result<String, CliError> {
     let mut out = String::new();
+    let who = a.analysis.identity();
+    if who.runs.len() > 1 && a.rank.is_none() {
+        // Nothing holds for several runs together.
+        runs::list(&mut out, a.analysis.trace(), who);
+        head::notices_list(&mut out, a);
+        return Ok(out);
+    }
     head::title(&mut out, a);
     head::verdicts(&mut out, a);
     if a.ranks().len() > IN_FULL {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::Object;
 use crate::analysis::{
-    Analysis, ClockRelation, JobVerdict, Notice, OsProcess, Purpose, Recording, Run, Witness,
+    Analysis, ClockRelation, JobVerdict, Notice, OsProcess, Recording, Run, Witness,
 };
 use crate::model::Clock;
 
@@ -110,13 +110,6 @@ pub(super) fn clocks(analysis: &Analysis) -> Value {
 
 fn edges(interval: Option<[i64; 2]>) -> [Option<i64>; 2] {
     [interval.map(|i| i[0]), interval.map(|i| i[1])]
-}
-
-/// The number of worker processes of a training process.
-pub(super) fn workers(analysis: &Analysis, training: Option<usize>) -> usize {
-    let own =
-        |p: &&OsProcess| p.purpose == Purpose::Worker && p.of == training && training.is_some();
-    analysis.identity().processes.iter().filter(own).count()
 }
 
 /// A notice of the analysis, in the form of those of the files.

@@ -64,7 +64,7 @@ pub(super) fn finish(
         mut root,
         merged,
         early,
-        open,
+        mut open,
         ..
     } = end;
     let is_whole = root.has_list && !open && root.form != Form::Headless;
@@ -81,6 +81,10 @@ pub(super) fn finish(
         }
     };
     ctx.progress.set_phase(Phase::Linking);
+    if root.are_lines(merged.tally.count(Odd::NoComma), merged.events) {
+        merged.tally.without(Odd::NoComma);
+        open = false;
+    }
     merged.tally.take(&mut root.tally);
     merged.complete(ctx.builder, ctx.progress);
     ctx.progress.check(&facts.path)?;
@@ -89,6 +93,7 @@ pub(super) fn finish(
     let operations = merged.links.operation_count();
     let links = std::mem::take(&mut merged.links);
     merged.lanes.place(ctx.builder);
+    merged.lanes.make_gpus(source, ctx.builder);
     let spaces = merged.lanes.spaces(&links.ranks);
     let linked = links.resolve(ctx.builder, &merged.lanes, &spaces, cpu_op);
     ctx.progress.check(&facts.path)?;
@@ -126,6 +131,7 @@ fn format_name(root: &Root, merged: &Merged) -> String {
     let form = match root.form {
         Form::Array => "array form",
         Form::Headless => "part of a file",
+        Form::Lines => "events in lines",
         _ => "object form",
     };
     format!("{what} ({form})")

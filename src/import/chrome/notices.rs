@@ -59,6 +59,17 @@ pub(super) fn ends(
         let fact = NoticeKind::Damaged.losing(Loss::Cut(Lost::default()));
         report.note_whole(fact, "not_closed", id, 1, &[place], text);
     }
+    report.note_many(
+        NoticeKind::Info,
+        "documents",
+        id,
+        root.further + u64::from(root.further > 0),
+        &[],
+        || {
+            "The file holds several JSON documents one after the other: all of them were read."
+                .to_owned()
+        },
+    );
     if let Some(unread) = root.unread {
         let place = Place::Byte(unread.from);
         let what = match unread.events {

@@ -85,7 +85,7 @@ pub(super) fn refuse(root: &Root, early: &Early, open: bool, facts: &Facts) -> L
             "No event of this list can be read.".to_owned(),
             "Record again, or open the file that the profiler wrote itself.",
         ),
-        Form::Headless => headless(path, root),
+        Form::Headless | Form::Lines => headless(path, root),
     }
     .at_first(first)
 }

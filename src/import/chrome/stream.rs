@@ -285,6 +285,7 @@ impl<'a, 'b> Stream<'a, 'b> {
             self.merged = Some(Merged::new(self.source.clone(), early, self.ctx.builder));
         }
         if let Some(merged) = &mut self.merged {
+            merged.document(self.root.further);
             merged.take(chunk, w, at, self.ctx);
         }
     }

@@ -128,6 +128,11 @@ impl Tally {
         self.skipped.wrapping_add(to_the_end).min(bytes)
     }
 
+    /// Forgets a reason, where it turned out to be none.
+    pub fn without(&mut self, odd: Odd) {
+        self.counts.clear(odd);
+    }
+
     /// How many of a reason.
     pub fn count(&self, odd: Odd) -> u64 {
         self.counts.count(odd)

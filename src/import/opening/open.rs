@@ -352,7 +352,7 @@ fn conclude(trace: &Trace, report: &mut ImportReport) {
     note_far_apart(trace, report);
     note_outside(trace, report);
     note_anomalies(trace, report);
-    // Spans without a category do not count, but they are there to be seen.
+    // Spans that do not count are there to be seen.
     if trace.spans().is_empty() && !report.has("no_spans") {
         report.note(NoticeKind::NotRecorded, "no_spans", None, None, || {
             if trace.counters().is_empty() && trace.instants().is_empty() {

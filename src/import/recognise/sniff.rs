@@ -120,7 +120,23 @@ fn object_content(head: &Head, text: &[u8]) -> Content {
     // A record that the head cuts off says by its own signs whose it is.
     let is_line = is_line || (first.end.is_none() && looks_like_dftracer(text));
     if has("ph") && (is_line || are_dftracer(text)) {
-        return Content::Records;
+        return if are_chrome(text) {
+            Content::Events { sure: true }
+        } else {
+            Content::Records
+        };
+    }
+    let begins = |n: usize, sign: &str| {
+        let head = &text[..text.len().min(n)];
+        memchr::memmem::find(head, sign.as_bytes()).is_some()
+    };
+    if (has("$schema") && begins(1_024, "speedscope")) || (has("profiles") && has("shared")) {
+        return Content::Trap(Trap::Speedscope);
+    }
+    if has("meta")
+        && (begins(8_192, "preprocessedProfileVersion") || begins(8_192, "\"stackwalk\""))
+    {
+        return Content::Trap(Trap::FirefoxProfile);
     }
     if has("rocprofiler-sdk-tool") {
         return Content::Trap(Trap::Rocprofiler);
@@ -180,7 +196,7 @@ fn array_content(head: &Head, text: &[u8]) -> Content {
             lines.records > lines.with_comma
         }
     };
-    if lines {
+    if lines && !are_chrome(inside) {
         Content::Records
     } else {
         Content::Events { sure: true }
@@ -347,6 +363,44 @@ fn are_dftracer(text: &[u8]) -> bool {
         }
     }
     false
+}
+
+/// Categories of torch.profiler that no other recorder writes.
+const CHROME: [&[u8]; 10] = [
+    b"\"kernel\"",
+    b"\"gpu_memcpy\"",
+    b"\"gpu_memset\"",
+    b"\"cuda_runtime\"",
+    b"\"cuda_driver\"",
+    b"\"hip_runtime\"",
+    b"\"user_annotation\"",
+    b"\"gpu_user_annotation\"",
+    b"\"cpu_op\"",
+    b"\"python_function\"",
+];
+
+/// Whether lines are events of a Chrome trace, one each: by a phase in letters and a category of torch.profiler, and no
+/// sign of DFTracer's.
+fn are_chrome(text: &[u8]) -> bool {
+    let mut rest = text;
+    let mut found = false;
+    for _ in 0..RECORDS {
+        let Some(end) = first_object(rest).end else {
+            break;
+        };
+        let record = &rest[..end];
+        if looks_like_dftracer(record) {
+            return false;
+        }
+        let is_one_of = |cat: &[u8]| memchr::memmem::find(record, cat).is_some();
+        found |= CHROME.iter().any(|cat| is_one_of(cat));
+        rest = trim_start(&rest[end..]);
+        rest = rest.strip_prefix(b",").map_or(rest, trim_start);
+        if rest.first() != Some(&b'{') {
+            break;
+        }
+    }
+    found
 }
 
 fn first_line(text: &[u8]) -> String {

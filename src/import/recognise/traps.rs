@@ -44,6 +44,10 @@ pub(crate) enum Trap {
     MemoryTimeline,
     /// An execution trace of PyTorch or Chakra.
     ExecutionTrace,
+    /// A profile in the format of speedscope.
+    Speedscope,
+    /// A profile in the format of the Firefox profiler.
+    FirefoxProfile,
     /// A tokenizer.
     Tokenizer,
     /// JSON that holds no events.
@@ -224,6 +228,17 @@ impl Trap {
                 Unsupported,
                 "This is an execution trace (a graph of nodes): it has no times on a clock.",
                 "Open the torch.profiler JSON that was recorded with it.",
+            ),
+            Self::Speedscope => (
+                Unsupported,
+                "This is a speedscope profile (as py-spy writes it): samples of stacks, not events on a clock.",
+                "Record with py-spy record -f chrometrace, or with torch.profiler, and open that file.",
+            ),
+            Self::FirefoxProfile => (
+                Unsupported,
+                "This is a profile of the Firefox profiler (as samply writes it): samples of stacks, not events on a \
+                 clock.",
+                "Record with torch.profiler, DFTracer or Nsight Systems and open what they write.",
             ),
             Self::Tokenizer => (
                 Unsupported,

@@ -96,7 +96,7 @@ pub(in crate::analysis) fn coverage(
 impl Analysis {
     /// The longest wait that begins in a judged step, ns.
     fn longest_wait_of(&self, judged: &Judged) -> i64 {
-        let waits = self.waits_of(judged.rank);
+        let waits = self.rank_waits(judged.rank);
         let inside = waits.filter(|w| judged.set.contains(w.range.start));
         inside.map(|w| w.range.len()).max().unwrap_or(0)
     }

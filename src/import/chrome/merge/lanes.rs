@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hashbrown::HashMap;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use super::spaces::{self, Spaces, rank_of_process};
+use super::spaces::{self, Pid, Spaces, rank_of_process};
 
 use crate::import::chrome::read::args::number_in;
 use crate::import::chrome::read::chunk::{Id, LaneClass, LaneKey, MetaKind};
@@ -30,14 +30,18 @@ pub(crate) struct LaneTable {
     lanes: Vec<Option<LaneId>>,
     index: HashMap<LaneKey, u32, FxBuildHasher>,
     used: BTreeSet<String>,
-    processes: BTreeMap<Id, ProcessId>,
+    processes: BTreeMap<Pid, ProcessId>,
+    /// Documents with threads before the one that is read.
+    document: u32,
+    /// Whether a thread of it was seen.
+    has_threads: bool,
     /// By pid, number, and whether it counts: a GPU of one original of the file.
-    devices: BTreeMap<(Id, Id, bool), DeviceId>,
+    devices: BTreeMap<(Pid, Id, bool), DeviceId>,
     /// Copies of annotations and waits, which make no GPU.
     unplaced: Vec<(LaneId, LaneKey)>,
     streams: BTreeMap<(DeviceId, i64), StreamId>,
-    process_meta: BTreeMap<Id, ProcessMeta>,
-    thread_meta: BTreeMap<(Id, Id), ThreadMeta>,
+    process_meta: BTreeMap<Pid, ProcessMeta>,
+    thread_meta: BTreeMap<(Pid, Id), ThreadMeta>,
 }
 
 #[derive(Default)]
@@ -54,8 +58,18 @@ struct ThreadMeta {
 }
 
 impl LaneTable {
-    /// The number of a key in this table; makes no lane.
+    /// Says that another document of the file begins.
+    pub fn next_document(&mut self) {
+        self.document += u32::from(std::mem::take(&mut self.has_threads));
+    }
+
+    /// The number of a key of the document that is read; makes no lane.
     pub fn key(&mut self, key: LaneKey) -> u32 {
+        self.has_threads |= key.class == LaneClass::Cpu;
+        let key = LaneKey {
+            document: self.document,
+            ..key
+        };
         if let Some(&i) = self.index.get(&key) {
             return i;
         }
@@ -126,7 +140,7 @@ impl LaneTable {
                 }
                 let mut lane = Lane::new(source, kind, text);
                 lane.name = format!("{a} {b}").trim().to_owned();
-                lane.process = self.process(key.scope, source, builder);
+                lane.process = self.process((key.document, key.scope), source, builder);
                 lane
             }
             _ => {
@@ -143,7 +157,7 @@ impl LaneTable {
                 };
                 lane.thread = (key.b != Id::Missing).then_some(b);
                 if kind == LaneKind::Cpu {
-                    lane.process = self.process(key.a, source, builder);
+                    lane.process = self.process((key.document, key.a), source, builder);
                 }
                 lane
             }
@@ -172,11 +186,11 @@ impl LaneTable {
     /// The process of a pid, made if need be.
     pub fn process(
         &mut self,
-        pid: Id,
+        pid: Pid,
         source: SourceId,
         builder: &mut TraceBuilder,
     ) -> Option<ProcessId> {
-        if pid == Id::Missing {
+        if pid.1 == Id::Missing {
             return None;
         }
         if let Some(&process) = self.processes.get(&pid) {
@@ -184,7 +198,7 @@ impl LaneTable {
         }
         let process = builder.add_process(Process {
             source,
-            pid: self.text(pid),
+            pid: self.text(pid.1),
             name: None,
             space: None,
             host: None,
@@ -198,8 +212,13 @@ impl LaneTable {
     }
 
     /// The process of a pid, if anything made it.
-    pub fn known_process(&self, pid: Id) -> Option<ProcessId> {
+    pub fn known_process(&self, pid: Pid) -> Option<ProcessId> {
         self.processes.get(&pid).copied()
+    }
+
+    /// A pid of the document that is read.
+    pub fn pid(&self, id: Id) -> Pid {
+        (self.document, id)
     }
 
     fn stream(&mut self, key: LaneKey, source: SourceId, builder: &mut TraceBuilder) -> StreamId {
@@ -220,7 +239,7 @@ impl LaneTable {
         };
         let device = *self
             .devices
-            .entry((key.scope, key.a, counts))
+            .entry(((key.document, key.scope), key.a, counts))
             .or_insert_with(new);
         let number = number(key.b);
         *self.streams.entry((device, number)).or_insert_with(|| {
@@ -257,6 +276,7 @@ impl LaneTable {
                 a,
                 b,
                 scope: key.a,
+                document: key.document,
             };
             self.existing(*self.index.get(&gpu)?)
         };
@@ -265,7 +285,7 @@ impl LaneTable {
 
     /// Keeps what a metadata event says.
     pub fn meta(&mut self, kind: MetaKind, pid: Id, tid: Id, text: &str, sort: i64) {
-        let text = text.trim();
+        let (text, pid) = (text.trim(), self.pid(pid));
         match kind {
             MetaKind::ProcessName => {
                 self.process_meta.entry(pid).or_default().name = Some(text.to_owned());
@@ -292,22 +312,21 @@ impl LaneTable {
     /// number is their pid.
     pub fn place(&mut self, builder: &mut TraceBuilder) {
         for (lane, key) in std::mem::take(&mut self.unplaced) {
-            let of_pid = (key.scope, Id::Missing, false)..=(key.scope, Id::Text(u32::MAX), true);
-            let mut of_pid = self
+            let pid = (key.document, key.scope);
+            let of_pid = (pid, Id::Missing, false)..=(pid, Id::Text(u32::MAX), true);
+            let of_pid = self
                 .devices
                 .range(of_pid)
                 .map(|(&(_, number, _), _)| number);
-            let of_pid = of_pid
-                .clone()
-                .find(|&number| number == key.a)
-                .or_else(|| of_pid.next());
+            let same = of_pid.clone().find(|&number| number == key.a);
+            let of_pid = same.or_else(|| of_pid.clone().next());
             let mut numbers = self
                 .devices
                 .keys()
-                .filter(|(_, number, _)| *number == key.scope);
+                .filter(|d| d.0.0 == pid.0 && d.1 == key.scope);
             let found = match (of_pid, numbers.next()) {
                 (Some(number), _) => (key.scope, number),
-                (None, Some(&(pid, number, _))) if key.a == Id::Missing => (pid, number),
+                (None, Some(&((_, scope), number, _))) if key.a == Id::Missing => (scope, number),
                 (None, _) => (key.scope, key.a),
             };
             let source = builder.so_far().lane(lane).source;
@@ -317,10 +336,48 @@ impl LaneTable {
         }
     }
 
+    /// Makes GPUs of the processes that XLA writes for them: threads that it calls streams hold operations, the others sum
+    /// them up by program and module.
+    pub fn make_gpus(&mut self, source: SourceId, builder: &mut TraceBuilder) {
+        for at in 0..self.keys.len() {
+            let (key, lane) = (self.keys[at], self.lanes[at]);
+            let (LaneClass::Cpu, Some(lane)) = (key.class, lane) else {
+                continue;
+            };
+            let pid = (key.document, key.a);
+            let name = self.process_meta.get(&pid).and_then(|m| m.name.as_deref());
+            let Some(number) = name.and_then(|n| after(n, "/device:GPU:")) else {
+                continue;
+            };
+            let thread = self.thread_meta.get(&(pid, key.b));
+            let title = thread.and_then(|t| t.name.clone());
+            let Some(stream) = title.as_deref().and_then(|t| after(t, "Stream #")) else {
+                let own = builder.lane_mut(lane);
+                (own.kind, own.process) = (LaneKind::Recorder, None);
+                continue;
+            };
+            let gpu = LaneKey {
+                class: LaneClass::Gpu,
+                a: Id::Int(number),
+                b: Id::Int(stream),
+                scope: key.a,
+                document: key.document,
+            };
+            let mut text = format!("G{number}.{stream}");
+            while !self.used.insert(text.clone()) {
+                text.push('~');
+            }
+            let stream = self.stream(gpu, source, builder);
+            builder.make_stream(lane, stream);
+            let own = builder.lane_mut(lane);
+            (own.key, own.name) = (text, title.unwrap_or_default());
+        }
+    }
+
     /// Which original of the file each pid is of; `ranks` are those that args state, by lane.
     pub fn spaces(&self, ranks: &BTreeMap<LaneId, i64>) -> Spaces {
         let (mut pids, mut operations) = (BTreeSet::new(), BTreeSet::new());
-        let mut stated: BTreeMap<Id, BTreeSet<i64>> = BTreeMap::new();
+        let mut stated: BTreeMap<Pid, BTreeSet<i64>> = BTreeMap::new();
         let mut threads = BTreeSet::new();
         for (key, lane) in self.keys.iter().zip(&self.lanes) {
             let Some(lane) = lane else { continue };
@@ -403,7 +460,7 @@ impl LaneTable {
                 continue;
             };
             let lane = builder.lane_mut(lane);
-            let Some(meta) = self.thread_meta.get(&(key.a, key.b)) else {
+            let Some(meta) = self.thread_meta.get(&((key.document, key.a), key.b)) else {
                 continue;
             };
             if matches!(lane.kind, LaneKind::Cpu | LaneKind::Recorder) {
@@ -427,11 +484,18 @@ impl LaneTable {
     }
 }
 
+/// The number behind a word that a text contains.
+fn after(text: &str, word: &str) -> Option<i64> {
+    let (_, rest) = text.split_once(word)?;
+    let end = rest.find(|c: char| !c.is_ascii_digit());
+    rest[..end.unwrap_or(rest.len())].parse().ok()
+}
+
 /// The pid of rows that are of a process or a GPU; those about the recording have none.
-fn pid_of(key: &LaneKey) -> Option<Id> {
+fn pid_of(key: &LaneKey) -> Option<Pid> {
     match key.class {
-        LaneClass::Cpu => Some(key.a),
-        LaneClass::Gpu | LaneClass::GpuSync => Some(key.scope),
+        LaneClass::Cpu => Some((key.document, key.a)),
+        LaneClass::Gpu | LaneClass::GpuSync => Some((key.document, key.scope)),
         LaneClass::Overhead
         | LaneClass::Recorder
         | LaneClass::GpuAnnotation

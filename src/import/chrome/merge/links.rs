@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 
 use super::lanes::LaneTable;
-use super::spaces::Spaces;
+use super::spaces::{Pid, Spaces};
 use crate::import::chrome::read::chunk::{Extra, FlowEvent, Id};
 use crate::import::contract::tally::Count;
 use crate::model::{
@@ -73,7 +73,7 @@ pub(crate) struct Links {
     /// Operations without a correlation.
     pub operations_without: Vec<RawSpan>,
     /// The pids of operations that name another one than their GPU.
-    pub named: Vec<(RawSpan, Id)>,
+    pub named: Vec<(RawSpan, Pid)>,
     /// Rows about synchronisation.
     pub syncs: Vec<SyncRow>,
     /// Launch flows, by lane keys of the file, as long as they may be needed.

@@ -70,6 +70,8 @@ pub(crate) struct Merged {
     pub ends: Option<[(i64, u64); 2]>,
     /// Spans of the trace before those of the file.
     pub first_span: usize,
+    /// Documents before the one that is read.
+    documents: u64,
     /// Categories of torch.profiler were seen.
     pub torch: bool,
     cats: BTreeMap<Vec<u8>, CatId>,
@@ -105,6 +107,7 @@ impl Merged {
             last: i64::MIN,
             ends: None,
             first_span: builder.so_far().spans().len(),
+            documents: 0,
             torch: false,
             cats: BTreeMap::new(),
             counters: BTreeMap::new(),
@@ -112,6 +115,14 @@ impl Merged {
             instants: Vec::new(),
             capture: None,
             repaired_names: BTreeMap::new(),
+        }
+    }
+
+    /// Says of which document of the file what follows is.
+    pub fn document(&mut self, number: u64) {
+        if number != self.documents {
+            self.documents = number;
+            self.lanes.next_document();
         }
     }
 
@@ -204,6 +215,7 @@ impl Merged {
                     a,
                     b: text_id(key.b, &texts),
                     scope: text_id(key.scope, &texts),
+                    document: 0,
                 })
             })
             .collect();
@@ -385,7 +397,8 @@ impl Merged {
         if let Some(&cat) = self.cats.get(text) {
             return cat;
         }
-        let counts = !matches!(class, Class::None | Class::Recorder);
+        // Other programs than torch.profiler give spans no category.
+        let counts = class != Class::Recorder;
         let raw = unescape(text).0;
         if let Some(short) = shortened(&raw) {
             self.tally.add(Odd::LongText, offset);
@@ -448,7 +461,7 @@ impl Merged {
             },
             Class::Kernel | Class::Memcpy | Class::Memset => {
                 if extra.process != Id::Missing {
-                    self.links.named.push((raw, extra.process));
+                    self.links.named.push((raw, self.lanes.pid(extra.process)));
                 }
                 match extra.correlation {
                     Some(c) => self.links.operations.push((c, raw)),
@@ -483,7 +496,9 @@ impl Merged {
             let counter = match self.counters.get(&(pid, name, id, series)) {
                 Some(&counter) => counter,
                 None => {
-                    let process = self.lanes.process(pid, self.source, builder);
+                    let process = self
+                        .lanes
+                        .process(self.lanes.pid(pid), self.source, builder);
                     let mut track = builder.so_far().name(name).to_owned();
                     if id != Id::Missing {
                         track = format!("{track} [{}]", self.lanes.text(id));

@@ -96,8 +96,9 @@ pub(crate) fn close(
             if innermost.name != mark.name && mark.name != NONE {
                 let named = begin.is_some();
                 begin = begin.or_else(|| open.take(innermost.name));
-                let counts = builder.so_far().category(mark.cat).counts;
-                let same_category = counts && innermost.cat == mark.cat;
+                let category = builder.so_far().category(mark.cat);
+                let has_one = category.counts && !category.name.is_empty();
+                let same_category = has_one && innermost.cat == mark.cat;
                 odd.push(if !named && same_category {
                     // The category is a second witness that the two belong together.
                     (mark.offset, Odd::OtherName)

@@ -2,6 +2,7 @@
 //! numbers are unique in each original only.
 //!
 //! ```text
+//!  {…}{…}                         several documents with threads: each is an original
 //!  "[TP00] 500", "[TP01] 0"       text before the number of the process: one original each
 //!  100000003 with device 3        numbers moved by whole thousands: GPUs tell by how much, since they state their number
 //! ```
@@ -15,12 +16,15 @@ const MOST_PIDS: i64 = 4_194_304;
 /// Numbers are moved by whole multiples of this.
 const ROUND: i64 = 1_000;
 
+/// A process number, and how many documents with threads lie before that of its rows.
+pub(crate) type Pid = (u32, Id);
+
 /// The originals of one file.
 #[derive(Default)]
 pub(crate) struct Spaces {
     how: How,
     /// Process numbers that have threads.
-    threads: BTreeSet<Id>,
+    threads: BTreeSet<Pid>,
 }
 
 #[derive(Default)]
@@ -28,10 +32,12 @@ enum How {
     /// Nothing tells several apart.
     #[default]
     One,
+    /// By the document.
+    Document,
     /// By the texts before process numbers, in order.
     Prefix(Vec<String>),
     /// By the rank that args state.
-    Rank(BTreeMap<Id, u32>),
+    Rank(BTreeMap<Pid, u32>),
     /// By what was added to process numbers, ascending.
     Shift(Vec<i64>),
 }
@@ -53,17 +59,24 @@ impl Spaces {
     /// From the process numbers of threads and GPUs, those of threads alone, the (process number, device number) pairs of
     /// operations, and the ranks that args state of process numbers.
     pub fn of(
-        pids: &BTreeSet<Id>,
-        threads: &BTreeSet<Id>,
-        operations: &BTreeSet<(Id, i64)>,
-        stated: &BTreeMap<Id, BTreeSet<i64>>,
+        pids: &BTreeSet<Pid>,
+        threads: &BTreeSet<Pid>,
+        operations: &BTreeSet<(Pid, i64)>,
+        stated: &BTreeMap<Pid, BTreeSet<i64>>,
         text: impl Fn(Id) -> String,
     ) -> Self {
-        let how = How::of(pids, operations, stated, text);
-        Self {
+        let how = How::of(pids, threads, operations, stated, &text);
+        let mut this = Self {
             how: how.unwrap_or_default(),
             threads: threads.clone(),
+        };
+        // One original with threads is the file itself.
+        let of_threads = |&pid: &Pid| this.origin(pid, &text).map(|o| o.space);
+        let several: BTreeSet<Option<u32>> = threads.iter().map(of_threads).collect();
+        if several.len() < 2 {
+            this.how = How::One;
         }
+        this
     }
 
     /// Whether there are several.
@@ -72,18 +85,25 @@ impl Spaces {
     }
 
     /// Whether a process number has threads.
-    pub fn has_threads(&self, pid: Id) -> bool {
+    pub fn has_threads(&self, pid: Pid) -> bool {
         self.threads.contains(&pid)
     }
 
     /// The original of a process number.
-    pub fn origin(&self, pid: Id, text: impl Fn(Id) -> String) -> Option<Origin> {
-        match (&self.how, pid) {
+    pub fn origin(&self, pid: Pid, text: impl Fn(Id) -> String) -> Option<Origin> {
+        match (&self.how, pid.1) {
             (How::One, _) => None,
-            (How::Prefix(all), pid) => {
-                let whole = text(pid);
+            (How::Document, id) => Some(Origin {
+                space: pid.0,
+                name: format!("document {}", pid.0),
+                pid: text(id),
+                rank: None,
+            }),
+            (How::Prefix(all), id) => {
+                let whole = text(id);
                 let (prefix, number) = split(&whole).unwrap_or(("", &whole));
-                let space = all.iter().position(|p| p == prefix).unwrap_or(all.len());
+                let at = all.binary_search_by(|p| p.as_str().cmp(prefix));
+                let space = at.unwrap_or(all.len());
                 Some(Origin {
                     space: u32::try_from(space).unwrap_or(u32::MAX),
                     name: prefix.to_owned(),
@@ -91,12 +111,12 @@ impl Spaces {
                     rank: digits(prefix),
                 })
             }
-            (How::Rank(all), pid) => {
+            (How::Rank(all), id) => {
                 let rank = *all.get(&pid)?;
                 Some(Origin {
                     space: rank,
                     name: format!("rank {rank}"),
-                    pid: text(pid),
+                    pid: text(id),
                     rank: Some(rank),
                 })
             }
@@ -116,19 +136,25 @@ impl Spaces {
 
 impl How {
     fn of(
-        pids: &BTreeSet<Id>,
-        operations: &BTreeSet<(Id, i64)>,
-        stated: &BTreeMap<Id, BTreeSet<i64>>,
+        pids: &BTreeSet<Pid>,
+        threads: &BTreeSet<Pid>,
+        operations: &BTreeSet<(Pid, i64)>,
+        stated: &BTreeMap<Pid, BTreeSet<i64>>,
         text: impl Fn(Id) -> String,
     ) -> Option<Self> {
-        let texts = pids.iter().filter(|id| matches!(id, Id::Text(_)));
-        let prefixes: BTreeSet<String> = texts
-            .filter_map(|&id| Some(split(&text(id))?.0.to_owned()))
-            .collect();
+        let documents: BTreeSet<u32> = threads.iter().map(|t| t.0).collect();
+        if documents.len() > 1 {
+            return Some(Self::Document);
+        }
+        let prefix = |&(_, id): &Pid| match id {
+            Id::Text(_) => split(&text(id)).map_or(String::new(), |s| s.0.to_owned()),
+            Id::Int(_) | Id::Missing => String::new(),
+        };
+        let prefixes: BTreeSet<String> = pids.iter().map(prefix).collect();
         if prefixes.iter().any(|p| !p.is_empty()) {
             return Some(Self::Prefix(prefixes.into_iter().collect()));
         }
-        let ranks: BTreeMap<Id, u32> = stated
+        let ranks: BTreeMap<Pid, u32> = stated
             .iter()
             .filter_map(|(&pid, ranks)| Some((pid, u32::try_from(*ranks.first()?).ok()?)))
             .collect();
@@ -138,14 +164,14 @@ impl How {
             return Some(Self::Rank(ranks));
         }
         let mut shifts = BTreeSet::new();
-        for &(pid, device) in operations {
+        for &((_, pid), device) in operations {
             if let Id::Int(pid) = pid {
                 shifts.insert(pid.saturating_sub(device));
             }
         }
         let shifts: Vec<i64> = shifts.into_iter().collect();
         let round = shifts.iter().all(|s| *s >= 0 && s % ROUND == 0);
-        let fits = |id: &Id| match *id {
+        let fits = |pid: &Pid| match pid.1 {
             Id::Int(pid) => shift_of(&shifts, pid).is_some_and(|s| pid - shifts[s] < MOST_PIDS),
             Id::Text(_) | Id::Missing => false,
         };
@@ -203,16 +229,21 @@ mod tests {
         }
     }
 
-    fn of(pids: &[Id], operations: &[(i64, i64)]) -> Spaces {
-        let operations = operations.iter().map(|&(p, d)| (Id::Int(p), d));
+    fn of(threads: &[Id], operations: &[(i64, i64)]) -> Spaces {
+        let operations = operations.iter().map(|&(p, d)| ((0, Id::Int(p)), d));
         let operations: BTreeSet<_> = operations.collect();
-        let mut pids: BTreeSet<Id> = pids.iter().copied().collect();
+        let threads: BTreeSet<Pid> = threads.iter().map(|&id| (0, id)).collect();
+        let mut pids = threads.clone();
         pids.extend(operations.iter().map(|o| o.0));
-        Spaces::of(&pids, &pids, &operations, &BTreeMap::new(), text)
+        Spaces::of(&pids, &threads, &operations, &BTreeMap::new(), text)
     }
 
     fn origins(spaces: &Spaces, pids: &[Id]) -> Vec<Option<(u32, String, Option<u32>)>> {
-        let one = |&pid: &Id| spaces.origin(pid, text).map(|o| (o.space, o.pid, o.rank));
+        let one = |&pid: &Id| {
+            spaces
+                .origin((0, pid), text)
+                .map(|o| (o.space, o.pid, o.rank))
+        };
         pids.iter().map(one).collect()
     }
 
@@ -222,10 +253,10 @@ mod tests {
         let spaces = of(&pids, &[]);
         let some = |space, pid: &str, rank| Some((space, pid.to_owned(), rank));
         let expected = [
-            some(0, "500", Some(0)),
-            some(1, "0", Some(1)),
-            some(2, "12", Some(7)),
-            some(3, "Spans", None),
+            some(1, "500", Some(0)),
+            some(2, "0", Some(1)),
+            some(3, "12", Some(7)),
+            some(0, "Spans", None),
         ];
         assert_eq!(origins(&spaces, &pids), expected);
         assert!(!of(&[Id::Text(3), Id::Text(4)], &[]).are_several());
@@ -245,6 +276,15 @@ mod tests {
         assert!(!of(&pids, &[(0, 0), (1, 1)]).are_several());
         assert!(!of(&pids, &[(0, 0), (7, 1)]).are_several());
         assert!(!of(&pids, &[(5_000, 0), (6_000, 0)]).are_several());
+    }
+
+    #[test]
+    fn documents_with_threads_are_originals() {
+        let threads = BTreeSet::from([(0, Id::Int(5)), (1, Id::Int(5))]);
+        let spaces = Spaces::of(&threads, &threads, &BTreeSet::new(), &BTreeMap::new(), text);
+        let space = |pid| spaces.origin(pid, text).map(|o| (o.space, o.pid));
+        assert_eq!(space((1, Id::Int(5))), Some((1, "5".to_owned())));
+        assert!(spaces.are_several() && !of(&[Id::Int(5), Id::Int(6)], &[]).are_several());
     }
 
     #[test]

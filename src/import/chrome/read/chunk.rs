@@ -61,6 +61,8 @@ pub(crate) struct LaneKey {
     pub b: Id,
     /// The pid of rows of a GPU; the process of async ids that are local to one.
     pub scope: Id,
+    /// Documents with threads before that of the row, in the table of the file.
+    pub document: u32,
 }
 
 /// Distinct byte strings of one window, in order of first appearance.

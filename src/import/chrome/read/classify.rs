@@ -151,6 +151,7 @@ impl<'w> Parser<'w, '_> {
                 a: device.map_or(Id::Missing, Id::Int),
                 b: Id::Int(stream.unwrap_or(UNKNOWN_NUMBER)),
                 scope,
+                document: 0,
             })
         } else {
             self.thread(LaneClass::Cpu, event)
@@ -171,6 +172,7 @@ impl<'w> Parser<'w, '_> {
             a,
             b,
             scope: Id::Missing,
+            document: 0,
         })
     }
 
@@ -261,6 +263,7 @@ impl<'w> Parser<'w, '_> {
             },
             b,
             scope,
+            document: 0,
         });
         match phase {
             b'b' | b'S' => self.mark(event, ts, offset, lane, true),

@@ -31,6 +31,8 @@ pub(crate) enum Form {
     Object,
     /// `[…]`.
     Array,
+    /// Events, one after the other.
+    Lines,
     /// Neither: the middle of a trace, or something else altogether.
     Headless,
 }
@@ -72,6 +74,10 @@ pub(crate) struct Root {
     pub no_list: Option<&'static str>,
     /// Whether the text is a piece of a trace without its beginning.
     pub piece: Piece,
+    /// Documents behind the first one.
+    pub further: u64,
+    /// What the one that is read is.
+    here: Form,
     /// What stands behind the end of the trace.
     pub unread: Option<Unread>,
 }
@@ -125,7 +131,10 @@ impl Root {
                     }
                 },
                 At::Lost => return self.find_list(w),
-                At::End => return Step::Wait(self.pass_over(w, at, pos, last)),
+                At::End => match self.next_document(w, pos) {
+                    Some(next) => Ok(Step::Wait(next)),
+                    None => return Step::Wait(self.pass_over(w, at, pos, last)),
+                },
             };
             match step {
                 Ok(Step::Wait(next)) => pos = next,
@@ -138,6 +147,19 @@ impl Root {
                 }
             }
         }
+    }
+
+    /// Where another document begins behind the end of one: at once, or behind what separates them.
+    fn next_document(&mut self, w: &[u8], pos: usize) -> Option<usize> {
+        let is_between = |b: &&u8| b.is_ascii_whitespace() || matches!(b, b',' | b'\x1e');
+        let next = pos + w.get(pos..)?.iter().take_while(is_between).count();
+        let begins = matches!(w.get(next), Some(b'{' | b'['));
+        if !begins || self.unread.is_some() || !self.has_list {
+            return None;
+        }
+        self.at = At::Start;
+        self.further += 1;
+        Some(next)
     }
 
     /// Counts what stands behind the end, and returns the place up to which it was counted.
@@ -167,19 +189,31 @@ impl Root {
         match self.at {
             At::End => true,
             // Whether a root object was around the list is not known.
-            At::Key => self.form == Form::Headless,
+            At::Key => self.here == Form::Headless,
             _ => false,
         }
     }
 
+    /// Whether the file holds events one after the other, without a list around them: nothing of it is missing then.
+    pub fn are_lines(&mut self, without_comma: u64, events: u64) -> bool {
+        let lines = self.form == Form::Headless
+            && self.first_event == Some(0)
+            && events > 1
+            && without_comma + 1 >= events;
+        if lines {
+            self.form = Form::Lines;
+        }
+        lines
+    }
+
     /// True where the text ends inside the root object, which could be read up to there.
     pub fn is_cut(&self) -> bool {
-        matches!(self.at, At::Key | At::Skipping(_)) && self.form == Form::Object
+        matches!(self.at, At::Key | At::Skipping(_)) && self.here == Form::Object
     }
 
     /// Goes on behind the event list.
     pub fn after_list(&mut self) {
-        self.at = match self.form {
+        self.at = match self.here {
             Form::Object | Form::Headless => At::Key,
             _ => At::End,
         };
@@ -190,7 +224,7 @@ impl Root {
         let pos = skip_ws(w, pos + bom);
         match byte(w, pos)? {
             b'[' if self.piece != Piece::Yes => {
-                self.form = Form::Array;
+                self.is(Form::Array);
                 self.has_list = true;
                 Ok(Step::List(pos + 1, elements::State::First))
             }
@@ -202,7 +236,7 @@ impl Root {
                 }
                 _ if self.piece == Piece::Yes => Ok(self.headless(pos, elements::State::Lost)),
                 _ => {
-                    self.form = Form::Object;
+                    self.is(Form::Object);
                     self.at = At::Key;
                     Ok(Step::Wait(pos + 1))
                 }
@@ -212,9 +246,17 @@ impl Root {
     }
 
     fn headless(&mut self, pos: usize, state: elements::State) -> Step {
-        self.form = Form::Headless;
+        self.is(Form::Headless);
         self.has_list = true;
         Step::List(pos, state)
+    }
+
+    /// The file is what its first document is.
+    fn is(&mut self, form: Form) {
+        self.here = form;
+        if self.further == 0 {
+            self.form = form;
+        }
     }
 
     fn key(&mut self, w: &[u8], at: u64, pos: usize) -> Result<Step, Fail> {
@@ -262,7 +304,9 @@ impl Root {
             match end {
                 Ok(behind) => {
                     self.remember(&key);
-                    self.header.set(&key, &w[value..behind]);
+                    if self.further == 0 {
+                        self.header.set(&key, &w[value..behind]);
+                    }
                     return Ok(Step::Wait(behind));
                 }
                 Err(Fail::More) if w.len() - value < MAX_VALUE => return Err(Fail::More),

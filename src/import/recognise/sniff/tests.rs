@@ -54,6 +54,31 @@ fn json_and_lines_are_told_apart() {
 }
 
 #[test]
+fn lines_of_torch_events_are_no_records_of_dftracer() {
+    let line = |cat: &str| {
+        format!(r#"{{"ph":"X","cat":"{cat}","name":"k","pid":0,"tid":7,"ts":1,"dur":2}}"#)
+    };
+    for cat in ["kernel", "cuda_runtime", "user_annotation"] {
+        let text = format!("{}\n{}\n", line("x"), line(cat));
+        assert_eq!(content(text.as_bytes()), SURE, "{cat}");
+    }
+    let own = r#"{"id":1,"name":"a","cat":"kernel","ts":1,"dur":2,"ph":"X","args":{"hhash":"1"}}"#;
+    assert_eq!(
+        content(format!("{own}\n{own}\n").as_bytes()),
+        Content::Records
+    );
+}
+
+#[test]
+fn profiles_of_samples_are_named() {
+    let speedscope = br#"{"$schema":"https://www.speedscope.app/file-format-schema.json","profiles":[],"shared":{}}"#;
+    assert_eq!(content(speedscope), Content::Trap(Trap::Speedscope));
+    let firefox =
+        br#"{"meta":{"interval":1,"preprocessedProfileVersion":46},"libs":[],"threads":[]}"#;
+    assert_eq!(content(firefox), Content::Trap(Trap::FirefoxProfile));
+}
+
+#[test]
 fn commas_between_records_do_not_hide_whose_they_are() {
     let six = r#"{"id":1,"name":"a","cat":"c","ts":1,"dur":2,"ph":1}"#;
     let text = six.replace(":1}", ":\"1\"}");
