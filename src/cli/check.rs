@@ -219,37 +219,11 @@ fn no_exposure(a: &Analysed, rank: usize) -> Option<&'static str> {
     let r = &a.analysis.ranks()[rank];
     if r.gpu.is_none() {
         Some("no GPU events: nobody can tell when the GPU was idle")
-    } else if r.wait.is_empty() {
+    } else if r.wait.is_empty() && r.wait_bound.is_none() {
         Some("the loop's own waiting is not named: name it with --rules")
     } else {
         None
     }
-}
-
-/// A loop for which another thread asks: it cannot have waited unseen for longer than nothing of it is recorded.
-fn unseen_wait(a: &Analysed, rank: usize, what: &str, limit: Percent) -> Option<Line> {
-    let r = &a.analysis.ranks()[rank];
-    let bound = r.wait_bound.filter(|_| r.wait.is_empty())?;
-    let steps: i64 = r
-        .marks
-        .iter()
-        .map(|&m| a.analysis.trace().spans().range(m).len())
-        .sum();
-    let text = limit_text("≤", limit);
-    let why = format!(
-        "another thread fetches; the loop waited unseen beside an idle GPU for {} at most",
-        about_ns(bound)
-    );
-    if steps == 0 || !within(bound, steps, limit) {
-        return Some(unknown(what.to_owned(), text, &why));
-    }
-    Some(Line {
-        what: what.to_owned(),
-        limit: text,
-        measured: format!("at most {}", percent(bound, steps)),
-        outcome: Outcome::Holds,
-        note: why,
-    })
 }
 
 /// The exposed waits of the judged steps, and where the loader started again those of the whole loop.
@@ -262,9 +236,6 @@ fn exposed_wait(
     let text = limit_text("≤", limit);
     let steady = Steady::of(a, rank);
     let first = what("exposed wait, judged steps");
-    if let Some(line) = unseen_wait(a, rank, &first, limit) {
-        return vec![line];
-    }
     if let Some(why) = no_exposure(a, rank) {
         return vec![unknown(first, text, why)];
     }
@@ -273,6 +244,11 @@ fn exposed_wait(
     }
     let r = &a.analysis.ranks()[rank];
     let judged = &steady.judged;
+    if let Some(bound) = r.wait_bound {
+        let note = "another thread fetches: at most so much can be the loop's own waiting";
+        let part = (0, bound, judged.account.judged);
+        return vec![share_line(first, text, part, limit, &[note.to_owned()])];
+    }
     let once: i64 = judged.left_out().filter_map(|c| c.wait).sum();
     let mut notes = vec![steady.judged()];
     if judged.starts_again() == 0 && once > 0 {

@@ -93,4 +93,8 @@ fn labelled_cases_hold_and_break_limits_by_what_they_are() {
     assert!(text.contains("once, at the loader's start"), "{text}");
     assert_eq!(text.lines().count(), 2, "{text}");
     assert_eq!(of("no_marks", &["--expect", "COMPUTE_BOUND"]).0, 4);
+    // A prefetch thread waits, not the loop: what the loop may have waited unseen is bounded.
+    let (code, text) = of("feeder_full", &["--max-exposed-wait", "50%"]);
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("another thread fetches"), "{text}");
 }

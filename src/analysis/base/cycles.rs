@@ -9,15 +9,16 @@
 //! A cycle is *first* where the loader starts: the first of all, of an epoch, or where a fetch that delivered nothing (the
 //! exhausted iterator) is followed by another of its name.
 
-use crate::analysis::base::core::{Core, outermost};
+use crate::analysis::base::core::Core;
 use crate::analysis::base::gpus::unite_all;
 use crate::analysis::base::loops::Rank;
 use crate::analysis::base::marks;
 use crate::analysis::base::steps::StepSource;
+use crate::analysis::base::waits::{LoopWait, MakeHow};
 use crate::analysis::layers::ids::LayerId;
 use crate::analysis::sums::intervals::Union;
 use crate::analysis::sums::stats::{percentile, ratio, round6};
-use crate::model::{LaneId, LaneKind};
+use crate::model::LaneId;
 use crate::time::TimeRange;
 
 /// One judged unit of a loop.
@@ -74,77 +75,44 @@ const SEEDS: [&str; 9] = [
     "aten::resize_",
 ];
 
-/// What a lane does, by place: starts of spans that show that the loop works on a batch.
-struct Body<'a> {
-    core: &'a Core,
-    lane: LaneId,
-    /// Whether a span is a launch call.
-    launches: Vec<bool>,
-    /// Operators count as work: nothing else is recorded of it.
-    ops: bool,
-}
-
-impl Body<'_> {
-    /// A launch call, a phase that is not in `without`, or an operator where those count.
-    fn works(&self, i: usize, without: impl Fn(LayerId) -> bool, seeds: bool) -> bool {
-        let columns = self.core.columns(self.lane);
-        let layer = columns.of[i];
-        if self.launches[i] || layer.is_phase() && !without(layer) {
-            return true;
-        }
-        self.ops
-            && layer == LayerId::OP
-            && (!seeds || !SEEDS.contains(&self.core.trace.span_name(columns.id(i))))
+/// Starts of what shows that a loop works on a batch, over all records of its thread, ascending: launch calls and phases
+/// that are neither a fetch nor a stall; without GPU operations also operators, as nothing else is recorded of the work.
+fn work_starts(core: &Core, rank: &Rank, stalls: &Union) -> Vec<i64> {
+    let other = |l: LayerId| l == LayerId::FETCH || LayerId::STALLS.contains(&l);
+    let mut out = Vec::new();
+    for &lane in &rank.loop_lanes {
+        let columns = core.columns(lane);
+        let launches = marks::launches(core, lane);
+        let works = |i: usize| {
+            let layer = columns.of[i];
+            let operator = || rank.gpu.is_none() && layer == LayerId::OP;
+            let seed = || SEEDS.contains(&core.trace.span_name(columns.id(i)));
+            launches[i] || layer.is_phase() && !other(layer) || operator() && !seed()
+        };
+        let found = (0..columns.len())
+            .filter(|&i| works(i))
+            .map(|i| columns.starts[i]);
+        out.extend(found.filter(|&t| !stalls.contains(t)));
     }
-
-    /// Starts of what works on a batch, outside the stalls, ascending.
-    fn starts(&self, stalls: &Union) -> Vec<i64> {
-        let columns = self.core.columns(self.lane);
-        let other = |l: LayerId| l == LayerId::FETCH || LayerId::STALLS.contains(&l);
-        (0..columns.len())
-            .filter(|&i| self.works(i, other, true) && !stalls.contains(columns.starts[i]))
-            .map(|i| columns.starts[i])
-            .collect()
-    }
-}
-
-/// Both, where both are known.
-fn hull(a: Option<TimeRange>, b: Option<TimeRange>) -> Option<TimeRange> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(TimeRange {
-            start: a.start.min(b.start),
-            end: a.end.max(b.end),
-        }),
-        (a, b) => a.or(b),
-    }
+    out.sort_unstable();
+    out
 }
 
 /// The record of each rank: the whole trace of a single one, among several from the first to the last instant of the
 /// sources that hold its threads.
 pub(in crate::analysis) fn records(core: &Core, ranks: &[Rank]) -> Vec<TimeRange> {
-    let trace = &core.trace;
+    let extent = core.trace.extent();
     if ranks.len() < 2 {
-        return vec![trace.extent(); ranks.len()];
-    }
-    let mut sources: Vec<Option<TimeRange>> = vec![None; trace.sources().len()];
-    for lane in trace.lane_ids() {
-        let about = trace.lane(lane);
-        let Some(slot) = sources.get_mut(about.source.0 as usize) else {
-            continue;
-        };
-        if about.kind == LaneKind::Recorder {
-            continue;
-        }
-        let columns = core.columns(lane);
-        for i in (0..columns.len()).filter(|&i| columns.of[i] != LayerId::RECORDER) {
-            *slot = hull(*slot, Some(columns.range(i)));
-        }
+        return vec![extent; ranks.len()];
     }
     let record = |rank: &Rank| {
         let lanes = core.rank_lanes(rank.rank);
-        let own = lanes.filter_map(|l| *sources.get(trace.lane(l).source.0 as usize)?);
-        let all = own.fold(None, |known, own| hull(known, Some(own)));
-        all.unwrap_or(trace.extent()).clip(trace.extent())
+        let own = lanes.map(|l| core.source_extents[core.trace.lane(l).source.index()]);
+        let all = own.reduce(|a, b| TimeRange {
+            start: a.start.min(b.start),
+            end: a.end.max(b.end),
+        });
+        all.unwrap_or(extent).clip(extent)
     };
     ranks.iter().map(record).collect()
 }
@@ -155,26 +123,19 @@ pub(in crate::analysis) fn cycles(core: &Core, rank: &Rank, record: TimeRange) -
         record,
         ..Cycles::default()
     };
-    let Some(lane) = rank.loop_lane.filter(|_| !rank.steps.is_empty()) else {
+    if rank.steps.is_empty() {
         return out;
-    };
+    }
     if rank.steps_how == StepSource::Optimizer {
         out.confidence = Some(confidence(rank));
     }
-    let body = Body {
-        core,
-        lane,
-        launches: marks::launches(core, lane),
-        ops: rank.gpu.is_none(),
-    };
     let steps: Vec<TimeRange> = rank.steps.iter().map(|s| s.range).collect();
-    let index = core.index(lane);
-    let stalls = unite_all(
-        LayerId::STALLS
-            .iter()
-            .filter_map(|&l| index.union(l))
-            .map(|u| &**u),
-    );
+    let of_lane = |&lane: &LaneId| {
+        let index = core.index(lane);
+        LayerId::STALLS.iter().filter_map(|&l| index.union(l))
+    };
+    let stalls = rank.loop_lanes.iter().flat_map(of_lane);
+    let stalls = unite_all(stalls.map(|u| &**u));
     let mut times: Vec<i64> = steps.iter().map(|s| s.len()).collect();
     let median = percentile(&mut times, 50).unwrap_or(0);
     let mut before: Option<i64> = None;
@@ -195,18 +156,18 @@ pub(in crate::analysis) fn cycles(core: &Core, rank: &Rank, record: TimeRange) -
         });
         before = Some(step.end);
     }
-    firsts(core, rank, lane, &steps, &mut out.all);
-    restarts(&body, &stalls, &mut out);
+    firsts(core, rank, &steps, &mut out.all);
+    restarts(core, rank, &stalls, &mut out);
     out
 }
 
-/// Marks the cycles in which a loader's run begins by its waits, by an epoch, or by a gap between steps that fetches state.
-fn firsts(core: &Core, rank: &Rank, lane: LaneId, steps: &[TimeRange], cycles: &mut [Cycle]) {
-    let epochs: Vec<i64> = core
-        .spans_of(lane, LayerId::EPOCH)
-        .iter()
-        .map(|e| e.1.start)
-        .collect();
+/// Marks the cycles in which a loader's run begins: by the evidence of its waits, by an epoch, or by a gap between steps
+/// that fetches state.
+fn firsts(core: &Core, rank: &Rank, steps: &[TimeRange], cycles: &mut [Cycle]) {
+    let spans = |&l: &LaneId| core.spans_of(l, LayerId::EPOCH);
+    let lanes = rank.loop_lanes.iter();
+    let mut epochs: Vec<i64> = lanes.flat_map(spans).map(|e| e.1.start).collect();
+    epochs.sort_unstable();
     let fetched = matches!(
         rank.steps_how,
         StepSource::Fetches | StepSource::FetchesInsideSteps
@@ -221,45 +182,71 @@ fn firsts(core: &Core, rank: &Rank, lane: LaneId, steps: &[TimeRange], cycles: &
     }
 }
 
-/// Finds fetches that delivered nothing, followed by one of the same name: the loader starts again in the cycle of that.
-fn restarts(body: &Body<'_>, stalls: &Union, cycles: &mut Cycles) {
-    let (core, lane) = (body.core, body.lane);
-    let mut fetches = core.spans_of(lane, LayerId::FETCH);
-    fetches.retain(|f| !f.1.is_empty());
-    let fetches = outermost(&fetches);
-    if fetches.len() < 2 {
-        return;
-    }
-    let works = body.starts(stalls);
+/// Starts of the loader behind the first that took more than their first wait: from the wait that delivered nothing, or
+/// the making of the iterator, on. Where the waits themselves do not tell, two neighbouring fetches of one name do, with
+/// nothing done in between.
+fn restarts(core: &Core, rank: &Rank, stalls: &Union, cycles: &mut Cycles) {
+    let mut found = told(rank);
+    let waits: Vec<&LoopWait> = rank.waits.all.iter().collect();
+    let works = match waits.len() {
+        0 | 1 => Vec::new(),
+        _ => work_starts(core, rank, stalls),
+    };
     let before = |t: i64| works.partition_point(|&w| w < t);
-    let mut found: Vec<(usize, TimeRange)> = Vec::new();
-    for pair in fetches.windows(2) {
-        let [(f, old), (g, new)] = pair else {
+    let mut guessed: Vec<(usize, TimeRange)> = Vec::new();
+    for pair in waits.windows(2) {
+        let [old, new] = pair else {
             continue;
         };
-        let spans = core.trace.spans();
-        if spans.name(*f) != spans.name(*g) || before(old.end) != before(new.start) {
+        let name = |w: &LoopWait| core.trace.spans().name(w.span);
+        let known = found.iter().any(|f| f.end == new.range.end);
+        let nothing = before(old.range.end) == before(new.range.start);
+        if known || name(old) != name(new) || !nothing {
             continue;
         }
-        let k = cycles.all.partition_point(|c| c.range.start <= new.start);
+        let k = cycles
+            .all
+            .partition_point(|c| c.range.start <= new.range.start);
         let Some(k) = k.checked_sub(1).filter(|&k| k > 0) else {
             continue;
         };
-        let inside = new.start < cycles.all[k].range.end;
-        if inside && old.start >= cycles.all[k - 1].range.end {
-            found.push((k, TimeRange::new(old.start, new.end)));
+        let inside = new.range.start < cycles.all[k].range.end;
+        if inside && old.range.start >= cycles.all[k - 1].range.end {
+            guessed.push((k, TimeRange::new(old.range.start, new.range.end)));
         }
     }
-    let mut places: Vec<usize> = found.iter().map(|f| f.0).collect();
+    let mut places: Vec<usize> = guessed.iter().map(|f| f.0).collect();
     places.dedup();
     // Two loaders that take turns in each step look alike.
-    if 3 * places.len() > cycles.all.len() {
-        return;
+    if 3 * places.len() <= cycles.all.len() {
+        for k in places {
+            cycles.all[k].first = true;
+        }
+        found.extend(guessed.into_iter().map(|f| f.1));
+        found.sort_unstable();
     }
-    for k in places {
-        cycles.all[k].first = true;
+    cycles.restarts = found;
+}
+
+/// Restarts that the waits tell.
+fn told(rank: &Rank) -> Vec<TimeRange> {
+    let waits = &rank.waits;
+    let mut out = Vec::new();
+    let mut ended: Option<i64> = None;
+    for (i, wait) in waits.all.iter().enumerate() {
+        if !wait.is_batch() {
+            ended.get_or_insert(wait.range.start);
+            continue;
+        }
+        let run = &waits.runs.get(wait.run);
+        let made = run.filter(|r| r.make_how == Some(MakeHow::SeedDraw));
+        let made = made.and_then(|r| r.make).map(|m| wait.range.start - m);
+        let start = ended.take().into_iter().chain(made).min();
+        if let Some(start) = start.filter(|_| wait.first && i > 0) {
+            out.push(TimeRange::new(start, wait.range.end));
+        }
     }
-    cycles.restarts = found.into_iter().map(|f| f.1).collect();
+    out
 }
 
 fn confidence(rank: &Rank) -> Confidence {

@@ -71,20 +71,18 @@ pub(in crate::analysis) fn stalls(
     rank: &Rank,
     gpu: Option<(&Gpu, &GpuSets)>,
 ) -> Stalls {
-    let Some(lane) = rank.loop_lane else {
+    if rank.loop_lanes.is_empty() {
         return Stalls::default();
-    };
+    }
     let own = |layer| {
-        core.index(lane)
-            .union(layer)
-            .map(|u| Union::clone(u))
-            .unwrap_or_default()
+        let unions = rank.loop_lanes.iter();
+        let unions = unions.filter_map(|&l| core.index(l).union(layer));
+        unite_all(unions.map(|u| &**u))
     };
-    let process = core.process_of(lane);
-    let threads = core
-        .cpu_lanes()
-        .filter(|&l| l == lane || process.is_some() && core.process_of(l) == process);
-    let gc = threads.filter_map(|l| core.index(l).union(LayerId::GC));
+    let threads = core.threads_of(rank.rank);
+    let gc = threads
+        .iter()
+        .filter_map(|&l| core.index(l).union(LayerId::GC));
     let gc = unite_all(gc.map(|u| &**u));
     let mut launches = Launches::new(core, rank.rank);
     let mut out = Stalls {
@@ -96,9 +94,10 @@ pub(in crate::analysis) fn stalls(
             LayerId::GC => gc.clone(),
             LayerId::FETCH => rank.wait.clone(),
             LayerId::CHECKPOINT | LayerId::LOG => {
-                let spans = core.spans_of(lane, layer).into_iter();
+                let lanes = rank.loop_lanes.iter();
+                let spans = lanes.flat_map(|&l| core.spans_of(l, layer));
                 let quiet = spans.filter(|s| launches.count(s.1) <= STEP_IN_DISGUISE);
-                Union::from_sorted(quiet.map(|s| s.1).collect::<Vec<_>>())
+                Union::new(quiet.map(|s| s.1).collect())
             }
             layer => own(layer),
         };

@@ -116,8 +116,8 @@ pub(in crate::analysis) fn find(
     };
     let mut how = how;
     if steps.is_empty() {
-        let lane = of.lanes.first().copied();
-        let ranges = lane.map(|l| marks::steps(core, l)).unwrap_or_default();
+        let mut ranges = of.lanes.iter().map(|&l| marks::steps(core, l));
+        let ranges = ranges.find(|r| !r.is_empty()).unwrap_or_default();
         let ranges = ranges.into_iter().enumerate();
         steps = ranges.map(|(i, range)| numbered(i, range)).collect();
         if !steps.is_empty() {

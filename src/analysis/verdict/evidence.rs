@@ -101,13 +101,9 @@ impl Analysis {
         if class != IdleClass::Gc {
             return largest(self.stall_spans(facts.rank, layer).into_iter().map(cost));
         }
-        let Some(lane) = self.ranks[facts.rank].loop_lane else {
-            return Vec::new();
-        };
-        let process = self.core.process_of(lane);
-        let threads = self.core.cpu_lanes().filter(|&l| {
-            self.core.process_of(l) == process && self.core.index(l).layers.contains(&layer)
-        });
+        let threads = self.core.threads_of(self.ranks[facts.rank].rank);
+        let threads = threads.into_iter();
+        let threads = threads.filter(|&l| self.core.index(l).layers.contains(&layer));
         largest(threads.flat_map(|l| self.core.spans_of(l, layer)).map(cost))
     }
 

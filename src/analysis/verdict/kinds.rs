@@ -88,7 +88,9 @@ impl Analysis {
                 None => all.push(comm(IssueKind::CommBound, facts.comm.clone())),
             }
         }
-        let lost = self.not_recorded(facts.rank);
+        // Work that was launched and is not recorded may have run there: neither busy nor idle.
+        let lost = facts.gpu.map(|g| self.gpus[g].not_recorded.clone());
+        let lost = lost.unwrap_or_default();
         let may = |c: &Candidate| {
             let (_, of) = facts.of(c.of);
             let most = c.value + self.may_hold(facts, c.kind, &lost);
@@ -104,12 +106,6 @@ impl Analysis {
             missing.push(Missing::UnrecordedLaunches);
         }
         issues
-    }
-
-    /// Time in which work of the rank's GPU was launched and is not recorded.
-    fn not_recorded(&self, rank: usize) -> Union {
-        let gpu = self.ranks[rank].gpu.map(|g| &self.gpus[g]);
-        gpu.map(|g| g.not_recorded.clone()).unwrap_or_default()
     }
 
     /// What of the time without a record could be of a kind, beside what certainly is, ns.
@@ -268,10 +264,10 @@ impl Analysis {
         rank: usize,
         layer: LayerId,
     ) -> Vec<(SpanId, TimeRange)> {
-        let lane = self.ranks[rank].loop_lane;
-        let mut spans = lane
-            .map(|l| self.core.spans_of(l, layer))
-            .unwrap_or_default();
+        let lanes = self.ranks[rank].loop_lanes.iter();
+        let mut spans: Vec<_> = lanes.flat_map(|&l| self.core.spans_of(l, layer)).collect();
+        // Longest first of those that begin together, whichever record of the thread has them.
+        spans.sort_by_key(|(id, r)| (r.start, Reverse(r.end), *id));
         spans.retain(|s| !s.1.is_empty());
         outermost(&spans)
     }

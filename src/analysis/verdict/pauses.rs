@@ -13,7 +13,7 @@ use crate::analysis::layers::ids::LayerId;
 use crate::analysis::layers::names;
 use crate::analysis::sums::intervals::Union;
 use crate::analysis::verdict::issue::{PauseName, Place};
-use crate::model::{LaneId, NameId, Role};
+use crate::model::{LaneId, NameId};
 use crate::time::TimeRange;
 
 /// The longest pieces that are looked at.
@@ -167,24 +167,13 @@ impl Analysis {
             }
         }
         let mut found = Union::from_sorted(found);
-        for other in self.fetching_elsewhere(rank, lane) {
-            if let Some(fetches) = self.core.index(other).union(LayerId::FETCH) {
+        // What another thread of the process waits for is not the loop's wait, but the loop may wait for that thread.
+        for other in &self.ranks[rank].fetch_elsewhere {
+            if let Some(fetches) = self.core.index(other.lane).union(LayerId::FETCH) {
                 found = found.unite(fetches);
             }
         }
         found.intersect(pause)
-    }
-
-    /// Other main threads of the loop's process that fetch: what they wait is not the loop's wait.
-    fn fetching_elsewhere(&self, rank: usize, lane: LaneId) -> impl Iterator<Item = LaneId> + '_ {
-        let process = self.core.process_of(lane);
-        let lanes = self.core.rank_lanes(self.ranks[rank].rank);
-        lanes.filter(move |&l| {
-            l != lane
-                && self.core.process_of(l) == process
-                && self.core.role(l) == Role::Main
-                && self.core.index(l).layers.contains(&LayerId::FETCH)
-        })
     }
 
     /// The range name under which most of a pause that looks like a wait lies.
