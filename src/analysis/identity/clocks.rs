@@ -15,14 +15,15 @@
 use std::collections::BTreeMap;
 
 use super::same::{self, Loops, Nested};
+use super::witnesses::{Collective, collectives, pairs};
 use super::{Identity, Recording};
 use crate::analysis::layers::classify::{ArgSource, GoOn};
 use crate::analysis::layers::ids::LayerId;
 use crate::analysis::layers::rules::Rules;
 use crate::analysis::notices::{Certainty, Notice};
 use crate::analysis::sums::drift::{Bound, Distance};
-use crate::model::{LaneKind, SpanId, Trace};
-use crate::time::{TimeRange, format_ns};
+use crate::model::{LaneKind, Trace};
+use crate::time::format_ns;
 
 /// How much faster one clock may run than another, ppb: of two recorders, or of two hosts.
 const DRIFT: i64 = 100_000;
@@ -232,87 +233,6 @@ fn marks(trace: &Trace, who: &Identity, loops: &mut Loops<'_>) -> Vec<(usize, u6
             .count();
     }
     marks
-}
-
-/// A collective of one recording.
-struct Collective {
-    key: String,
-    /// Its key is a number that all members count alike.
-    counted: bool,
-    range: TimeRange,
-}
-
-/// The collectives that no rank can leave before all have entered, of each recording by time.
-fn collectives(
-    trace: &Trace,
-    who: &Identity,
-    args: &dyn ArgSource,
-    go_on: &GoOn<'_>,
-) -> Vec<Vec<Collective>> {
-    let mut spans: Vec<SpanId> = Vec::new();
-    for id in trace.lane_ids() {
-        if trace.lane(id).kind == LaneKind::Gpu {
-            let of_lane = trace.lane_spans(id);
-            spans.extend(of_lane.filter(|&s| lower(trace.span_name(s)).contains("nccl")));
-        }
-    }
-    let mut all: Vec<Vec<Collective>> = who.recordings.iter().map(|_| Vec::new()).collect();
-    args.each(&spans, go_on, &mut |span, arg| {
-        let name = trace.span_name(span);
-        let stated = arg("Collective name");
-        if is_collective(name) || stated.as_deref().is_some_and(is_collective) {
-            let group = arg("Process Group Name").unwrap_or_default();
-            let number = arg("Seq");
-            let key = match &number {
-                Some(number) => format!("{group}\n{number}"),
-                None => format!(
-                    "{group}\n{name}\n{}",
-                    arg("In msg nelems").unwrap_or_default()
-                ),
-            };
-            let source = trace.lane(trace.spans().lane(span)).source;
-            all[who.recording(source)].push(Collective {
-                key,
-                counted: number.is_some(),
-                range: same::on_own_clock(trace, source, trace.spans().range(span)),
-            });
-        }
-        true
-    });
-    for own in &mut all {
-        own.sort_by_key(|c| c.range);
-    }
-    all
-}
-
-fn lower(name: &str) -> String {
-    name.to_ascii_lowercase()
-}
-
-fn is_collective(name: &str) -> bool {
-    let plain: String = lower(name).chars().filter(|&c| c != '_').collect();
-    let all = [
-        "allreduce",
-        "allgather",
-        "reducescatter",
-        "alltoall",
-        "barrier",
-    ];
-    all.iter().any(|c| plain.contains(c))
-}
-
-/// Pairs of one collective on two ranks: by the number that both count, else in order where both have the same sequence.
-fn pairs(a: &[Collective], b: &[Collective]) -> Vec<(TimeRange, TimeRange)> {
-    if a.iter().chain(b).all(|c| c.counted) {
-        let numbered: BTreeMap<&str, TimeRange> = b.iter().map(|c| (&*c.key, c.range)).collect();
-        let both = a.iter();
-        return both
-            .filter_map(|c| Some((c.range, *numbered.get(&*c.key)?)))
-            .collect();
-    }
-    let same = a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.key == b.key);
-    let all = a.iter().zip(b).filter(|_| same);
-    all.map(|(a, b)| (a.range, b.range)).collect()
 }
 
 /// Two recordings of one run.

@@ -17,6 +17,7 @@ mod records;
 mod roles;
 mod runs;
 mod same;
+mod witnesses;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
