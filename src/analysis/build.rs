@@ -278,7 +278,8 @@ fn build_gpus(
         start: i64::MIN,
         end: i64::MAX,
     };
-    let alone = core.trace.sources().len() == 1;
+    let records = core.trace.sources().iter();
+    let alone = records.filter(|s| !s.tracer.joins_runs).count() == 1;
     let of_device = |&d| match alone {
         true => whole,
         false => core.source_extents[core.trace.device(d).source.index()],

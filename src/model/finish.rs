@@ -144,15 +144,18 @@ impl TraceBuilder {
         go_on(stop)
     }
 
-    /// The range of counters, the last sample included; instants last no time, so that they alone make none.
+    /// The range of counters and instants, the last one included; instants last no time: alone they make none.
     fn sampled(&self) -> Option<TimeRange> {
         // Both are sorted by time.
         let times = self.trace.counters.iter().map(|c| &c.times);
         let ends = times.filter_map(|t| Some((*t.first()?, *t.last()?)));
-        let both = ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
-        let counters = both.map(|(first, last)| TimeRange::new(first, last + 1));
-        let first = self.trace.instants.first();
-        counters.or_else(|| first.map(|i| TimeRange::new(i.time, i.time)))
+        let wider = |a: (i64, i64), b: (i64, i64)| (a.0.min(b.0), a.1.max(b.1));
+        let instants = self.trace.instants.first().zip(self.trace.instants.last());
+        let Some(counters) = ends.reduce(wider) else {
+            return instants.map(|(first, _)| TimeRange::new(first.time, first.time));
+        };
+        let all = instants.map_or(counters, |(a, b)| wider(counters, (a.time, b.time)));
+        Some(TimeRange::new(all.0, all.1 + 1))
     }
 
     fn set_links(&mut self, links: Links) {

@@ -181,7 +181,6 @@ impl Loader<'_> {
         });
         let mut lane = Lane::new(source, LaneKind::Cpu, key.as_str());
         lane.process = Some(process);
-        lane.role = Some(Role::Main);
         let lane = self.b.add_lane(lane);
         self.lanes.insert(key, (lane, None));
         lane
