@@ -87,7 +87,7 @@ fn steps_have_their_figures_and_a_click_selects_one() {
 
 #[test]
 fn figures_of_steps_that_nothing_tells_are_not_zero() {
-    let dir = scratch("ui_unknown");
+    let dir = scratch("ui_unknown_figures");
     let steps = r#"{"traceEvents":[
         {"ph":"X","cat":"user_annotation","name":"ProfilerStep#1","pid":1,"tid":1,"ts":0,"dur":100000},
         {"ph":"X","cat":"cpu_op","name":"aten::add","pid":1,"tid":1,"ts":10,"dur":50000}]}"#;

@@ -74,11 +74,11 @@ pub(in crate::analysis) fn job(analysis: &Analysis, job: &JobVerdict) -> Sentenc
     text
 }
 
-/// `the other 3 ranks`.
-fn others(n: usize) -> String {
+/// `the other 3 ranks wait`.
+fn others_wait(n: usize) -> String {
     match n {
-        1 => "the other rank".to_owned(),
-        n => format!("the other {} ranks", format_count(n as u64)),
+        1 => "the other rank waits".to_owned(),
+        n => format!("the other {} ranks wait", format_count(n as u64)),
     }
 }
 
@@ -119,8 +119,8 @@ impl Late<'_> {
                         format!("Rank {number} holds up the job")
                     }
                 };
-                let others = others(self.run.ranks.len() - 1);
-                format!("{holds}: {others} wait {waits} of each {step} step for it ({share}){why}.")
+                let others = others_wait(self.run.ranks.len() - 1);
+                format!("{holds}: {others} {waits} of each {step} step for it ({share}){why}.")
             }
             None => format!(
                 "Now this, now that rank is late ({}): the ranks wait {waits} of each {step} step ({share}){why}.",
