@@ -1,6 +1,7 @@
 //! Which thread is the loop, what it waited for, and what of its GPU's work was lost: small made files of two recorders.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -58,6 +59,32 @@ fn analysed(paths: &[PathBuf]) -> Analysis {
     let rules = Rules::builtin();
     let trace = placed(Arc::new(loaded.trace), &rules, &NoArgs, &|| true);
     Analysis::with_args(trace, &rules, &Options::default(), &NoArgs, &|_| true).unwrap()
+}
+
+/// Exit code and output of the program.
+fn stallscope(args: &[&str], paths: &[PathBuf]) -> (i32, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stallscope"));
+    let out = command.args(args).args(paths).output().unwrap();
+    let text = String::from_utf8_lossy(&out.stdout).into_owned();
+    (out.status.code().unwrap(), text)
+}
+
+#[test]
+fn the_loop_can_be_named() {
+    let folder = scratch("loop_named");
+    let paths = [torch(&folder, &steps(6, 521))];
+    let lane = |args: &[&str]| {
+        let (code, out) = stallscope(args, &paths);
+        assert_eq!(code, 0, "{out}");
+        let report: Value = serde_json::from_str(&out).unwrap();
+        report["ranks"]["0"]["loop"]["lane"].clone()
+    };
+    assert_eq!(lane(&["report", "--json"]), "C500.500");
+    assert_eq!(
+        lane(&["report", "--json", "--loop", "C500.521"]),
+        "C500.521"
+    );
+    assert_eq!(stallscope(&["report", "--loop", "C1.1"], &paths).0, 2);
 }
 
 /// Steps of 10 ms: a wait of 4, a launch whose kernel runs for 5.
@@ -170,6 +197,9 @@ fn two_records_of_one_loop_are_one_and_their_clocks_are_told() {
             assert_eq!(clock.offset != 0, ahead != 0);
             let moved = analysis.notices().iter().any(|n| n.code == "clock_moved");
             assert_eq!(moved, ahead != 0);
+            // Half of an interval of 15 µs, and what a microsecond's rounding adds.
+            let within = |limit: &str| stallscope(&["check", "--max-clock-error", limit], &paths).0;
+            assert_eq!((within("50us"), within("1us")), (0, 3));
             let range = rank.wait_ranges.unwrap()[0];
             let exposed = rank.wait_exposed.measure();
             assert!(range[0] <= exposed && exposed <= range[1]);

@@ -68,7 +68,7 @@ pub struct Overruns {
     pub ops: Vec<SpanId>,
     /// How far the worst ends after its successor began, ns.
     pub worst: i64,
-    /// All pairs of operations of one stream that overlap, believed or not.
+    /// Pairs of operations of one stream that overlap, believed or not; of each the next 64 are looked at.
     pub overlaps: usize,
 }
 

@@ -48,7 +48,8 @@ impl NameKind {
         matches!(self, Self::LoaderNext | Self::OtherNext)
     }
 
-    fn of(name: &str) -> Self {
+    /// What a name says.
+    pub fn of(name: &str) -> Self {
         match name {
             "aten::random_" => Self::Draw,
             "aten::empty" => Self::Empty,

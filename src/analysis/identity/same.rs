@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use super::Identity;
 use super::records::{Found, Glance, Known, is_thread, may_share_host, stated};
 use crate::analysis::base::core::outermost;
+use crate::analysis::base::name_kinds::NameKind;
 use crate::analysis::layers::ids::LayerId;
 use crate::analysis::layers::rules::Rules;
 use crate::analysis::notices::{Certainty, Notice};
@@ -255,7 +256,8 @@ impl<'a> Loops<'a> {
                     }
                 } else if layer.is_phase()
                     || layer == LayerId::LAUNCH
-                    || layer == LayerId::OP && !is_draw(trace.span_name(span))
+                    || layer == LayerId::OP
+                        && !NameKind::of(trace.span_name(span)).may_make_iterator()
                 {
                     work.push(range.start);
                 }
@@ -279,19 +281,6 @@ impl<'a> Loops<'a> {
 /// The loader's own call, not what a program put around it.
 fn is_loaders(name: &str) -> bool {
     name.starts_with("enumerate(Data") || name.ends_with(".iter")
-}
-
-/// Operators of a seed draw: making an iterator draws one, after the last batch of the one before.
-fn is_draw(name: &str) -> bool {
-    let of = [
-        "empty",
-        "random_",
-        "item",
-        "_local_scalar_dense",
-        "randperm",
-    ];
-    name.strip_prefix("aten::")
-        .is_some_and(|name| of.contains(&name))
 }
 
 /// Pairs of fetches of which one lies inside the other.
