@@ -10,7 +10,12 @@ use stallscope::analysis::{
 };
 use stallscope::import::{OpenOptions, Progress, open};
 
+use stallscope::time::about_ns;
+use stallscope::view::{Item, Lod, NodeId, NodeKind, RowTree, SectionKind, Theme};
+
+use crate::common::look::Look;
 use crate::common::scratch;
+use crate::common::timeline::Scene;
 
 /// Unix time of the files' zero, µs.
 const ZERO: i64 = 1_700_000_000_000_000;
@@ -67,6 +72,52 @@ fn stallscope(args: &[&str], paths: &[PathBuf]) -> (i32, String) {
     let out = command.args(args).args(paths).output().unwrap();
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
     (out.status.code().unwrap(), text)
+}
+
+/// The groups and lanes of a training process, indented, what stands beside a group in brackets.
+fn threads(analysis: &Analysis) -> Vec<String> {
+    let lod = Arc::new(Lod::build(analysis.trace(), analysis));
+    let tree = RowTree::new(analysis.trace(), analysis, lod);
+    let nodes: Vec<_> = tree.ids().collect();
+    let first = nodes
+        .iter()
+        .position(|&n| matches!(tree.node(n).kind, NodeKind::Process(_)));
+    let of = |&id: &NodeId| {
+        let node = tree.node(id);
+        let note = match node.kind.is_group() && !node.note.is_empty() {
+            true => format!(" ({})", node.note),
+            false => String::new(),
+        };
+        format!(
+            "{}{}{note}",
+            "  ".repeat(usize::from(node.depth)),
+            node.title
+        )
+    };
+    nodes[first.unwrap()..].iter().map(of).collect()
+}
+
+#[test]
+fn time_that_is_not_recorded_is_hatched_on_band_and_stream() {
+    let folder = scratch("loop_hatched");
+    let mut events = steps(6, 500);
+    events.retain(|e| e["cat"] != "kernel" || e["args"]["correlation"] != 3);
+    let analysis = analysed(&[torch(&folder, &events)]);
+    let hatches = |analysis: &Analysis| {
+        let scene = Scene::of(Arc::clone(analysis.trace()));
+        let list = Look::new(&scene, 1_000.0).draw(&scene);
+        let color = Theme::dark().unrecorded.percent(45);
+        let is_one = |i: &&Item| matches!(i, Item::Hatch { color: c, .. } if *c == color);
+        let of = |kind: SectionKind| {
+            let sections = list.sections.iter().filter(|s| s.kind == kind);
+            let items = sections.flat_map(|s| &s.items);
+            items.filter(is_one).count()
+        };
+        [of(SectionKind::Band), of(SectionKind::Lanes)]
+    };
+    let lost = hatches(&analysis);
+    let whole = hatches(&analysed(&[torch(&folder, &steps(6, 500))]));
+    assert_eq!([lost[0] - whole[0], lost[1] - whole[1]], [1, 1]);
 }
 
 #[test]
@@ -200,6 +251,16 @@ fn two_records_of_one_loop_are_one_and_their_clocks_are_told() {
             // Half of an interval of 15 µs, and what a microsecond's rounding adds.
             let within = |limit: &str| stallscope(&["check", "--max-clock-error", limit], &paths).0;
             assert_eq!((within("50us"), within("1us")), (0, 3));
+            assert_eq!(
+                clock.chip(),
+                format!("±{}, 12 waits", about_ns((high - low + 1) / 2))
+            );
+            let main = ["Main process 500", "  main thread", "  CUDA API"];
+            let other = [
+                &format!("  by DFTracer ({})", clock.chip()),
+                "    main thread",
+            ];
+            assert_eq!(threads(&analysis), [&main[..], &other].concat());
             let range = rank.wait_ranges.unwrap()[0];
             let exposed = rank.wait_exposed.measure();
             assert!(range[0] <= exposed && exposed <= range[1]);

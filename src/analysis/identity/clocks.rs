@@ -23,7 +23,7 @@ use crate::analysis::layers::rules::Rules;
 use crate::analysis::notices::{Certainty, Notice};
 use crate::analysis::sums::drift::{Bound, Distance};
 use crate::model::{LaneKind, Trace};
-use crate::time::format_ns;
+use crate::time::{about_ns, format_ns};
 
 /// How much faster one clock may run than another, ppb: of two recorders, or of two hosts.
 const DRIFT: i64 = 100_000;
@@ -155,6 +155,24 @@ impl ClockRelation {
             true => "nothing".to_owned(),
             false => all.join(", "),
         }
+    }
+
+    /// Both in a few words: half the width of the interval, and what tells it: `±11 µs, 24 waits`.
+    #[must_use]
+    pub fn chip(&self) -> String {
+        let Some([low, high]) = self.interval else {
+            return match self.contradiction.is_some() {
+                true => "clocks contradict".to_owned(),
+                false => "clock unknown".to_owned(),
+            };
+        };
+        let half = (high.saturating_sub(low)).saturating_add(1) / 2;
+        let by = match self.witnesses.get(&Relation::Nested) {
+            Some(1) => ", 1 wait".to_owned(),
+            Some(n) => format!(", {n} waits"),
+            None => String::new(),
+        };
+        format!("±{}{by}", about_ns(half))
     }
 
     /// By how much the recording may be moved at a time of the trace and still fit all witnesses, ns; `None` where nothing

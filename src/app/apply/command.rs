@@ -12,7 +12,11 @@ use crate::app::model::picker::Ask;
 use crate::app::model::related::{child, lane_in_focus, linked, parent};
 use crate::app::model::settings::ThemeChoice;
 use crate::app::panels::Panels;
+use crate::model::LaneId;
 use crate::view::NodeId;
+
+/// Said where a command is about a lane and none is in focus.
+const NO_LANE: &str = "Select a span or point at a lane first";
 
 impl App {
     /// Runs a command, if it does anything now.
@@ -49,6 +53,7 @@ impl App {
             Command::ExposedColumns => state.settings.exposed_columns ^= true,
             Command::ExpandAll => state.on_doc(|doc| doc.collapse_all(false)),
             Command::CollapseAll => state.on_doc(|doc| doc.collapse_all(true)),
+            Command::UseAsLoop => self.use_as_loop(ctx),
             Command::ToggleGroup => self.on_lane(ctx, |_, group| group.map(Action::ToggleNode)),
             Command::HideLane => self.on_lane(ctx, |lane, _| Some(Action::HideNode(lane))),
             Command::OnlyLane => self.on_lane(ctx, |lane, _| Some(Action::ShowOnly(lane))),
@@ -109,15 +114,41 @@ impl App {
 
     fn reload(&mut self, ctx: &Context) {
         if let Some(doc) = &self.state.doc {
-            let paths = doc.paths.clone();
-            self.open(
-                ctx,
-                Request {
-                    paths,
-                    ..Request::default()
-                },
-            );
+            let request = Request {
+                paths: doc.paths.clone(),
+                loops: doc.loops.clone(),
+                ..Request::default()
+            };
+            self.open(ctx, request);
         }
+    }
+
+    /// Makes the lane in focus the loop, or no longer.
+    fn use_as_loop(&mut self, ctx: &Context) {
+        let doc = self.state.doc.as_ref();
+        let lane = doc.and_then(|doc| Some(doc.tree.lane(lane_in_focus(doc)?)?.0));
+        match lane {
+            Some(lane) => self.toggle_loop(ctx, lane),
+            None => self.state.say(NO_LANE.to_owned()),
+        }
+    }
+
+    /// Everything is worked out anew: the files are read again, as by Reload.
+    pub(super) fn toggle_loop(&mut self, ctx: &Context, lane: LaneId) {
+        let Some(doc) = &self.state.doc else {
+            return;
+        };
+        let Some(loops) = doc.loops_with(lane) else {
+            let text = "Only a thread of a training process can be its loop";
+            self.state.say(text.to_owned());
+            return;
+        };
+        let request = Request {
+            paths: doc.paths.clone(),
+            loops,
+            ..Request::default()
+        };
+        self.open(ctx, request);
     }
 
     /// Does something to the lane in focus: gets the lane and its group.
@@ -130,8 +161,7 @@ impl App {
             return;
         };
         let Some(lane) = lane_in_focus(doc) else {
-            let hint = "Select a span or point at a lane first";
-            self.state.say(hint.to_owned());
+            self.state.say(NO_LANE.to_owned());
             return;
         };
         if let Some(action) = make(lane, doc.tree.node(lane).parent) {

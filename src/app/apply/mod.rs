@@ -22,6 +22,7 @@ impl App {
         match action {
             Action::Do(command) => self.command(ctx, command),
             Action::Open(request) => self.open(ctx, request),
+            Action::ToggleLoop(lane) => self.toggle_loop(ctx, lane),
             Action::CancelLoading => self.cancel_loading(),
             Action::ForgetRecent(paths) => state.settings.recent.retain(|p| *p != paths),
             Action::SelectRange(range) => self.select_range(range),

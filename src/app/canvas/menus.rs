@@ -7,7 +7,7 @@ use crate::app::model::action::{Action, Actions};
 use crate::app::model::command::Command;
 use crate::app::model::document::{Document, Menu};
 use crate::app::model::state::AppState;
-use crate::model::SpanId;
+use crate::model::{LaneId, SpanId};
 use crate::view::{Hit, NodeId, Target};
 
 /// The menus of canvas and lane names.
@@ -90,7 +90,8 @@ fn node_menu_ui(
 
 fn node_items_ui(ui: &mut Ui, doc: &Document, node: NodeId, actions: &mut Actions) {
     let info = doc.tree.node(node);
-    if doc.tree.lane(node).is_some() {
+    if let Some((lane, _)) = doc.tree.lane(node) {
+        loop_item_ui(ui, doc, lane, actions);
         let pinned = doc.row_state.pinned.contains(&info.key);
         let text = if pinned { "Unpin lane" } else { "Pin lane" };
         item(ui, text, actions, || Action::TogglePin(node));
@@ -111,6 +112,23 @@ fn node_items_ui(ui: &mut Ui, doc: &Document, node: NodeId, actions: &mut Action
         let title = &doc.tree.node(parent).title;
         let text = format!("Collapse {title}");
         item(ui, &text, actions, || Action::ToggleNode(parent));
+    }
+}
+
+/// For threads of training processes: makes them the loop, or no longer.
+fn loop_item_ui(ui: &mut Ui, doc: &Document, lane: LaneId, actions: &mut Actions) {
+    if doc.loops_with(lane).is_none() {
+        return;
+    }
+    let chosen = doc.loops.contains(&doc.trace.lane(lane).key);
+    let is_loop = doc.analysis.ranks().iter();
+    let is_loop = is_loop.flat_map(|r| &r.loop_lanes).any(|&l| l == lane);
+    if chosen || !is_loop {
+        let text = match chosen {
+            true => "Choose the loop by evidence again",
+            false => Command::UseAsLoop.text(),
+        };
+        item(ui, text, actions, || Action::ToggleLoop(lane));
     }
 }
 

@@ -7,7 +7,7 @@ use crate::app::model::document::{Gesture, Menu};
 use crate::app::model::load::Request;
 use crate::app::model::settings::ExportChoice;
 use crate::app::model::tab::Tab;
-use crate::model::{NameId, SpanId};
+use crate::model::{LaneId, NameId, SpanId};
 use crate::time::TimeRange;
 use crate::view::{NodeId, Swatch, Window};
 
@@ -21,6 +21,8 @@ pub enum Action {
     Do(Command),
     /// Open files and folders.
     Open(Request),
+    /// Make a lane the loop of its rank, or let the evidence choose again; the files are read again.
+    ToggleLoop(LaneId),
     /// Stop opening.
     CancelLoading,
     /// Remove an entry of the Recent list.

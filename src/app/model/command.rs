@@ -132,6 +132,7 @@ commands! {
     ExposedColumns View "Exposed columns" "Shows or hides the columns behind exposed waits." [Shortcut::typed(Key::X)];
     ExpandAll View "Expand all lanes" "Opens every group of the lane tree." [];
     CollapseAll View "Collapse all lanes" "Closes every group of the lane tree." [];
+    UseAsLoop View "Use as training loop" "Takes the lane of the selected span, or under the pointer, for its rank's training loop; again: lets the evidence choose. Reads the files again." [];
     ToggleGroup View "Open or close group" "Opens or closes the group of the lane of the selected span, or under the pointer." [Shortcut::typed(Key::G)];
     HideLane View "Hide lane" "Hides the lane of the selected span, or under the pointer." [];
     OnlyLane View "Show only this lane" "Hides all lanes but that of the selected span, or under the pointer; again: shows all." [];

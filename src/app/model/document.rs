@@ -9,7 +9,7 @@ use super::settings::{recent_text, user_rules};
 use super::walk::Walk;
 use crate::analysis::{Analysis, Cancelled, Found, GoOn, Options, Rules, counted, placed};
 use crate::import::{ImportReport, Loaded, NoticeKind, Place, Progress, SharedArgs};
-use crate::model::{SpanId, Trace};
+use crate::model::{LaneId, LaneKind, Role, SpanId, Trace};
 use crate::time::TimeRange;
 use crate::view::{
     History, LegendEntry, Lod, NodeId, RowState, RowTree, Rows, Stats, Swatch, Viewport, Window,
@@ -69,6 +69,8 @@ pub struct Move {
 pub struct Document {
     /// What was opened.
     pub paths: Vec<PathBuf>,
+    /// Keys of lanes that the user made loops.
+    pub loops: Vec<String>,
     /// Key of its content, for the remembered view.
     pub key: String,
     /// Short name for the window.
@@ -166,7 +168,8 @@ fn note_instants(trace: &Trace, lod: &Lod, report: &mut ImportReport) {
 }
 
 impl Document {
-    /// Analyses a trace and prepares it for drawing. Takes its time: not for the UI thread.
+    /// Analyses a trace and prepares it for drawing. Takes its time: not for the UI thread. `loops`: keys of lanes that
+    /// are loops because the user says so; a key that no lane has is passed over.
     ///
     /// # Errors
     /// When `progress` was cancelled.
@@ -174,6 +177,7 @@ impl Document {
         paths: Vec<PathBuf>,
         key: String,
         loaded: Loaded,
+        loops: &[String],
         progress: &Progress,
     ) -> Result<Self, Cancelled> {
         let Loaded { trace, mut report } = loaded;
@@ -191,7 +195,11 @@ impl Document {
         let arg = |spans: &[SpanId], go_on: &GoOn<'_>, found: &mut Found<'_>| {
             args.each(spans, go_on, found);
         };
-        let options = Options::default();
+        let of_user = |&l: &LaneId| loops.contains(&trace.lane(l).key);
+        let options = Options {
+            loop_lanes: trace.lane_ids().filter(of_user).collect(),
+            ..Options::default()
+        };
         let analysis = Analysis::with_args(Arc::clone(&trace), &rules, &options, &arg, &go_on)?;
         let analysis = Arc::new(analysis);
         let lod = Arc::new(Lod::build_while(&trace, &analysis, &go_on)?);
@@ -202,6 +210,7 @@ impl Document {
         let (name, _) = recent_text(&paths);
         Ok(Self {
             paths,
+            loops: loops.to_vec(),
             key,
             name,
             viewport: Viewport::new(trace.extent(), 1_000.0),
@@ -239,6 +248,23 @@ impl Document {
     pub fn change_rows(&mut self, change: impl FnOnce(&mut RowState, &RowTree)) {
         change(&mut self.row_state, &self.tree);
         self.rows = Rows::new(Arc::clone(&self.tree), &self.row_state);
+    }
+
+    /// The loops that the user has chosen once a lane is the loop of its rank too, or once it no longer is; `None` where
+    /// the lane can be none: it is no thread of a training process.
+    #[must_use]
+    pub fn loops_with(&self, lane: LaneId) -> Option<Vec<String>> {
+        let info = self.trace.lane(lane);
+        let main = info.kind == LaneKind::Cpu && self.analysis.role(lane) == Role::Main;
+        let rank = self.analysis.lane_rank(lane).filter(|_| main)?;
+        let key_of = |l: &LaneId| &self.trace.lane(*l).key;
+        let of_rank = self.analysis.identity().lanes_of(rank);
+        let mut loops = self.loops.clone();
+        loops.retain(|key| !of_rank.iter().any(|l| key_of(l) == key));
+        if !self.loops.contains(&info.key) {
+            loops.push(info.key.clone());
+        }
+        Some(loops)
     }
 
     /// Opens or closes a group.

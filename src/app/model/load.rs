@@ -25,6 +25,8 @@ pub struct Request {
     pub sample: Option<usize>,
     /// Open even if memory may not suffice.
     pub anyway: bool,
+    /// Keys of lanes that are loops, whatever the evidence says.
+    pub loops: Vec<String>,
     /// How long the opening waits at its start: lets tests see and cancel it.
     pub delay: Duration,
 }
@@ -187,7 +189,7 @@ fn open(request: &Request, progress: &Progress) -> Outcome {
     };
     progress.set_phase(Phase::Analysing);
     let key = settings::content_key(&paths);
-    match Document::new(paths.clone(), key, loaded, progress) {
+    match Document::new(paths.clone(), key, loaded, &request.loops, progress) {
         Ok(mut document) => {
             document.seconds = begun.elapsed().as_secs_f64();
             document.is_sample = request.sample.is_some();

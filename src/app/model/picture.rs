@@ -180,6 +180,7 @@ pub fn command_line(doc: &Document, choice: &ExportChoice) -> String {
     let mut words = vec!["stallscope".to_owned(), "png".to_owned()];
     words.extend(doc.paths.iter().map(|p| quoted(&p.display().to_string())));
     words.extend(["-o".to_owned(), quoted(&name)]);
+    words.extend(doc.loops.iter().map(|l| format!("--loop {}", quoted(l))));
     words.push(format!("--range {}ns..{}ns", shown.start, shown.end));
     words.push(format!("--width {} --scale {}", choice.width, choice.scale));
     words.push(format!("--theme {}", choice.theme.theme().name));

@@ -1,11 +1,11 @@
 //! The overlap band: GPU busy above, batch wait below, and across both where the wait is exposed.
 
 use super::ctx::{Ctx, percent, short_time, text, text_right};
+use super::not_recorded;
 use super::place::target;
 use super::runs::{Run, Runs};
 use super::waits;
 use crate::analysis::{Gpu, LayerClass, Rank};
-use crate::time::TimeRange;
 use crate::view::draw::{Font, Item, SectionKind, Target};
 use crate::view::geom::Rect;
 use crate::view::label::{MIN_LABEL_WIDTH, PADDING, capacity};
@@ -150,7 +150,7 @@ fn busy(ctx: &Ctx<'_>, gpu: usize, bar: Rect, low: bool, out: &mut Vec<Item>) {
         });
     }
     communication(ctx, gpu, bar, out);
-    not_recorded(ctx, info, bar, out);
+    not_recorded::on_band(ctx, info, bar, out);
     if low {
         return;
     }
@@ -264,57 +264,6 @@ fn bar_of(ctx: &Ctx<'_>, run: &Run, bar: Rect) -> Rect {
         ctx.clip_x(run.x1),
         bar.y1,
     )
-}
-
-/// Outside its record, and where launched work was not recorded, a GPU is neither busy nor idle.
-fn not_recorded(ctx: &Ctx<'_>, gpu: &Gpu, bar: Rect, out: &mut Vec<Item>) {
-    let extent = ctx.input.trace.extent();
-    let theme = ctx.input.theme;
-    let mut ranges = vec![
-        TimeRange::new(extent.start, gpu.record.start).clip(ctx.window),
-        TimeRange::new(gpu.record.end, extent.end).clip(ctx.window),
-    ];
-    // Parts closer than a run's width are one: no more than there are places for.
-    let mut parts = gpu.not_recorded.parts_in(ctx.window);
-    while let Some(&first) = parts.first() {
-        let mut end = first.end;
-        parts = &parts[1..];
-        loop {
-            let near = end.saturating_add(ctx.merge_ns);
-            let n = parts.partition_point(|p| p.start <= near);
-            let Some(last) = n.checked_sub(1) else {
-                break;
-            };
-            end = end.max(parts[last].end);
-            parts = &parts[n..];
-        }
-        ranges.push(TimeRange::new(first.start, end).clip(ctx.window));
-    }
-    for range in ranges {
-        if range.is_empty() {
-            continue;
-        }
-        let rect = Rect {
-            x0: ctx.x(range.start),
-            x1: ctx.x(range.end),
-            ..bar
-        };
-        out.push(Item::Rect {
-            rect,
-            fill: theme.unrecorded.percent(22).over(theme.lane),
-        });
-        let (x0, x1) = (rect.x0.max(ctx.x0), rect.x1.min(ctx.x1()));
-        if capacity(x1 - x0) >= 12 && bar.height() > 12.0 {
-            let y = (bar.y0 + bar.y1) / 2.0;
-            out.push(text(
-                (x0 + PADDING, y),
-                "not recorded",
-                Font::Label,
-                theme.weak,
-                x1 - x0,
-            ));
-        }
-    }
 }
 
 fn wait(

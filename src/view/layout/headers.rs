@@ -137,6 +137,7 @@ fn note(ctx: &Ctx<'_>, node: NodeId, rect: Rect) -> (LaneNote, String) {
         }
         NodeKind::Leaf(_) => format!("{} · {count}", n.note),
         NodeKind::Quiet => "< 0.1 % each".to_owned(),
+        NodeKind::Process(_) => n.note.clone(),
         _ => String::new(),
     };
     let path = path(ctx, node);

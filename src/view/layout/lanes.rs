@@ -3,7 +3,7 @@
 use super::ctx::Ctx;
 use super::place::{Layers, Place};
 use super::runs::{MIN_PRIORITY_WIDTH, OWN_WIDTH, Run, Runs};
-use super::{collectives, counters, instants, labels, style, tails, waits};
+use super::{collectives, counters, instants, labels, not_recorded, style, tails, waits};
 use crate::analysis::LayerClass;
 use crate::model::{LaneKind, SpanId};
 use crate::view::draw::{Item, Mark, MarkKind, SectionKind};
@@ -180,6 +180,9 @@ fn row_of(ctx: &mut Ctx<'_>, at: (u32, u16), mut place: Place, out: &mut Layers,
     };
     let kind = input.trace.lane(leaf.lane).kind;
     place.gpu = kind == LaneKind::Gpu;
+    if place.gpu && !summary {
+        not_recorded::on_lane(ctx, leaf.lane, place.bar, &mut out.back);
+    }
     place.recorder = kind == LaneKind::Recorder;
     place.loops = input
         .analysis

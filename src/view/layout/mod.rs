@@ -20,6 +20,7 @@ mod labels;
 mod lanes;
 mod legend;
 mod links;
+mod not_recorded;
 mod overlay;
 mod overview;
 mod place;

@@ -81,6 +81,14 @@ fn strips(input: &OverviewInput<'_>, map: &Viewport, out: &mut Vec<Item>) {
                 let height = top.height() * run.height();
                 out.push(rect(&run, top.y1 - height, top.y1, fill));
             }
+            // As on the band: communication alone is no work, and of a run of many it takes the share that it has.
+            let (only, tree) = input.lod.gpu_comm(g);
+            let fill = input.theme.swatch(Swatch::GpuComm);
+            for run in runs(map, only, tree, Runs::new(map)) {
+                let height = (top.height() * run.coverage()).max(LEAST_HEIGHT);
+                let height = height.min(top.height());
+                out.push(rect(&run, top.y1 - height, top.y1, fill));
+            }
         }
         if let Some(r) = band.rank {
             let rank = &input.analysis.ranks()[r];

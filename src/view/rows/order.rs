@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::tree::{Node, NodeId, NodeKind, RowTree};
 use super::{MAX_OPEN_FRAMES, MAX_OPEN_WORKERS, QUIET_SHARE};
-use crate::analysis::{Analysis, LayerClass};
-use crate::model::{DeviceId, LaneId, LaneKind, ProcessId, Role, Trace};
+use crate::analysis::{Analysis, ClockRelation, LayerClass};
+use crate::model::{DeviceId, LaneId, LaneKind, ProcessId, Role, SourceId, Trace};
 use crate::view::lod::{Lod, Part};
 
 struct Builder<'a> {
@@ -166,11 +166,43 @@ impl Builder<'_> {
         }
         training.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
         let alone = training.len() == 1;
+        // Another recorder's record of a process stands inside its group.
+        let mut groups: BTreeMap<usize, NodeId> = BTreeMap::new();
         for (no_loop, key, lanes) in training {
-            let title = self.process_title(&key, !no_loop || alone);
-            self.process(rank, parent, (&key, title), lanes, &mut elsewhere);
+            let process = key.id.and_then(|id| self.analysis.identity().of_record(id));
+            let within = process.and_then(|p| groups.get(&p)).copied();
+            let title = match within {
+                Some(_) => self.record_title(&key),
+                None => self.process_title(&key, !no_loop || alone),
+            };
+            let head = (&key, title);
+            let group = self.process(rank, within.or(parent), head, lanes, &mut elsewhere);
+            match (within, process, group) {
+                (None, Some(process), Some(group)) => {
+                    groups.insert(process, group);
+                }
+                (Some(_), _, Some(group)) => {
+                    let note = self.clock_note(&key);
+                    self.tree.set_note(group, note);
+                }
+                _ => {}
+            }
         }
         elsewhere
+    }
+
+    /// Of a process that another record stands for already: who made this one.
+    fn record_title(&self, key: &ProcessKey) -> String {
+        let source = self.trace.source(SourceId(key.source));
+        format!("by {}", source.tracer.name)
+    }
+
+    /// How far the clock of this record may be off, and how many spans of both tell it: `±11 µs, 24 waits`.
+    fn clock_note(&self, key: &ProcessKey) -> String {
+        let who = self.analysis.identity();
+        let recording = who.recording(SourceId(key.source));
+        let told = who.clocks().iter().find(|c| c.recording == recording);
+        told.map_or_else(String::new, ClockRelation::chip)
     }
 
     fn process(
@@ -180,7 +212,7 @@ impl Builder<'_> {
         (key, title): (&ProcessKey, String),
         lanes: Vec<LaneId>,
         elsewhere: &mut Elsewhere,
-    ) {
+    ) -> Option<NodeId> {
         let mut main = Vec::new();
         for lane in lanes {
             let is_loop = self.loops.contains(&lane);
@@ -198,7 +230,7 @@ impl Builder<'_> {
             }
         }
         if main.is_empty() {
-            return;
+            return None;
         }
         main.sort_by_key(|&l| {
             let busy: i64 = self.lod.leaves_of(l).map(|i| self.lod.leaf(i).busy).sum();
@@ -212,6 +244,7 @@ impl Builder<'_> {
             let title = (is_loop || self.is_first_thread(lane)).then(|| "main thread".to_owned());
             self.lane(group, lane, title, if is_loop { "loop" } else { "" });
         }
+        Some(group)
     }
 
     fn workers(

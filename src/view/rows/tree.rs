@@ -169,6 +169,11 @@ impl RowTree {
         id
     }
 
+    /// Puts a short word beside a node.
+    pub(super) fn set_note(&mut self, node: NodeId, note: String) {
+        self.nodes[node.0 as usize].note = note;
+    }
+
     /// The levels of detail that the leaves belong to.
     #[must_use]
     pub fn lod(&self) -> &Arc<Lod> {

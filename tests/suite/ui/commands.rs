@@ -297,3 +297,44 @@ fn a_group_opens_and_closes_by_key() {
     act(&mut w, Action::Do(Command::OnlyLane));
     assert_eq!(doc(&w).rows.height(), height);
 }
+
+#[test]
+fn another_thread_can_be_made_the_loop_and_the_evidence_asked_again() {
+    let folder = scratch("ui_loop");
+    let text = std::fs::read_to_string(tiny(&folder)).expect("written");
+    // The thread that prepares batches waits, and launches nothing.
+    let text = text.replace(
+        r#"Iter.__next__","pid":100,"tid":100"#,
+        r#"Iter.__next__","pid":100,"tid":107"#,
+    );
+    let mut w = showing(&write(&folder, "prefetch.json", &text));
+    let key_of_loop = |w: &Window| {
+        let doc = doc(w);
+        let lane = doc.analysis.ranks()[0].loop_lane;
+        lane.map(|l| doc.trace.lane(l).key.clone())
+    };
+    let lane = |w: &Window, key: &str| {
+        let trace = &doc(w).trace;
+        let lane = trace.lane_ids().find(|&l| trace.lane(l).key == key);
+        lane.expect("a lane")
+    };
+    assert_eq!(key_of_loop(&w).as_deref(), Some("C100.100"));
+    let other = lane(&w, "C100.107");
+    act(&mut w, Action::ToggleLoop(other));
+    until(&mut w, "opening", |app| app.state.loading.is_none());
+    assert_eq!(key_of_loop(&w).as_deref(), Some("C100.107"));
+    act(&mut w, Action::Do(Command::CopyCommand));
+    assert_eq!(doc(&w).loops, ["C100.107"]);
+    // Reading again keeps it; the same command takes it back.
+    act(&mut w, Action::Do(Command::Reload));
+    until(&mut w, "opening", |app| app.state.loading.is_none());
+    assert_eq!(key_of_loop(&w).as_deref(), Some("C100.107"));
+    let span = doc(&w).trace.lane_spans(other).next();
+    act(&mut w, Action::SelectSpan(span));
+    act(&mut w, Action::Do(Command::UseAsLoop));
+    until(&mut w, "opening", |app| app.state.loading.is_none());
+    assert_eq!(key_of_loop(&w).as_deref(), Some("C100.100"));
+    // A stream of the GPU can be none.
+    let stream = lane(&w, "G0.7");
+    assert_eq!(doc(&w).loops_with(stream), None);
+}
