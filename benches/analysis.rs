@@ -291,6 +291,25 @@ fn percentiles_of_everything() {
     black_box(ANALYSIS.percentiles(TRACE.extent(), Scope::All, &cancel));
 }
 
+/// Which names take the time in windows of all sizes; the index is made before.
+#[divan::bench(sample_count = 20, sample_size = 1)]
+fn names_of_a_window(bencher: Bencher<'_, '_>) {
+    let windows = windows();
+    black_box(ANALYSIS.names(TRACE.extent(), Scope::All));
+    let mut i = 0;
+    bencher.bench_local(|| {
+        i = (i + 7) % windows.len();
+        black_box(ANALYSIS.names(windows[i], Scope::All))
+    });
+}
+
+/// The same of all spans: the longest that it takes.
+#[divan::bench(sample_count = 5, sample_size = 1)]
+fn names_of_everything(bencher: Bencher<'_, '_>) {
+    black_box(ANALYSIS.names(TRACE.extent(), Scope::All));
+    bencher.bench_local(|| black_box(ANALYSIS.names(TRACE.extent(), Scope::All)));
+}
+
 #[divan::bench(sample_count = 5, sample_size = 1)]
 fn verdicts() {
     black_box(ANALYSIS.jobs(TRACE.extent()));

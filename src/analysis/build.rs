@@ -1,6 +1,6 @@
 //! The order in which an analysis is computed, with progress and cancellation.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 
@@ -233,6 +233,7 @@ impl Analysis {
             waits_of,
             tails,
             collectives,
+            names: OnceLock::new(),
         })
     }
 }

@@ -3,7 +3,7 @@
 //! Owns intervals, layer rules, every figure and the verdicts. Knows no file format and no pixel, does no input or
 //! output, and is deterministic: equal traces and options give equal figures.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::model::{LaneId, Role, SpanId, Trace};
 
@@ -40,6 +40,7 @@ pub use figures::gpu::{Gap, GpuFigures, Partition};
 pub use figures::insight::{InferredPasses, LoadingDuring, QUEUE_FULL, WaitRow};
 pub use figures::judged::{Account, CycleRow, Judged, Unjudged};
 pub use figures::memory::Memory;
+pub use figures::names::NameTime;
 pub use figures::pace::{Basis, Pace};
 pub use figures::ranks::{RankMeans, RankTable};
 pub use figures::rates::{Costs, Job, RateSet, Rates, WhatIf};
@@ -110,6 +111,8 @@ pub struct Analysis {
     tails: Vec<Tail>,
     /// By run.
     collectives: Vec<Collectives>,
+    /// Made when names are asked for first.
+    names: OnceLock<base::name_index::NameIndex>,
 }
 
 impl Analysis {

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use super::by::By;
 use crate::analysis::IssueKind;
 use crate::time::{TimeRange, parse_ns, parse_range};
 use crate::view::Theme;
@@ -115,9 +116,12 @@ pub struct Report {
     /// With --json: leave out the lists by span and by gap.
     #[arg(long, requires = "json")]
     pub brief: bool,
-    /// The step table as CSV instead of text.
+    /// The step table as CSV instead of text; with --by that table.
     #[arg(long)]
     pub csv: bool,
+    #[command(flatten)]
+    /// One table instead of the whole report.
+    pub by: By,
     /// Also a table of fixed windows of this width: 1s, 250ms.
     #[arg(long, value_name = "TIME", value_parser = parse_positive)]
     pub windows: Option<i64>,

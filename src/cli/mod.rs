@@ -12,6 +12,7 @@ use crate::import::LoadError;
 
 mod analyse;
 mod args;
+mod by;
 mod check;
 mod compare;
 mod demo;

@@ -9,7 +9,7 @@ use crate::analysis::{Analysis, LayerClass, LayerRow};
 pub const LAYER: &[Column<LayerRow>] = columns! { LayerRow:
     "layer" "Layer" "What spans are for":
         Text(|a, l| Some(a.layers().info(l.layer).name.as_str().into())), text("layer"), not_in(Panel);
-    "title" "Layer" "What spans are for. Click a row to find its spans":
+    "title" "Layer" "What spans are for. Click a row for its names":
         Text(|a, l| Some(a.layers().info(l.layer).title.as_str().into())), only_in(Panel);
     "wall" "Wall" "Time in which any process (GPU) is in it": Time(|_, l| Some(l.wall)), text("wall ms");
     "share" "% of selection" "Wall time as a share of the range":

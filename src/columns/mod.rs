@@ -16,6 +16,7 @@ macro_rules! columns {
 
 mod lanes;
 mod layers;
+mod name_times;
 mod names;
 mod queues;
 mod ranks;
@@ -28,6 +29,7 @@ mod workers;
 
 pub use lanes::LANE;
 pub use layers::LAYER;
+pub use name_times::NAME_TIME;
 pub use names::{NAME, SPAN};
 pub use queues::QUEUE;
 pub use ranks::RANK;
@@ -315,6 +317,7 @@ mod tests {
         check("LANE", LANE);
         check("LAYER", LAYER);
         check("NAME", NAME);
+        check("NAME_TIME", NAME_TIME);
         check("QUEUE", QUEUE);
         check("RANK", RANK);
         check("SPAN", SPAN);

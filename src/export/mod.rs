@@ -1,5 +1,6 @@
 //! What leaves the program: pictures, reports, tables.
 
+pub mod names;
 #[cfg(feature = "png")]
 pub mod png;
 #[cfg(feature = "png")]

@@ -33,6 +33,7 @@ mod labels;
 mod late_ranks;
 mod layout;
 mod loops;
+mod names;
 mod pfw_defects;
 mod pfw_fixtures;
 mod png;

@@ -27,6 +27,8 @@ made from; `STALLSCOPE_WRITE_DOCS=1 cargo test --test suite report_docs` writes 
 - **Unknown is not zero**: what was not recorded is `null` in JSON, an empty cell in CSV, `-` or `unknown` in the text report, `–` in
   the window.
 - Keys stay as they are within a `schema`; new ones may be added.
+- `--by name` prints the table *Names* alone: as text by layer, as JSON under `names` (with `window`, `rank` and `left_out`, the number of
+  rows that `--top` cut off), as CSV.
 
 ## JSON
 
@@ -130,6 +132,8 @@ fn page() -> Page {
     let steps = kind("Steps", "ranks.*.loop.steps.*", "Steps", "Steps");
     rows.rows(columns::STEP, &Kind { csv: true, ..steps });
     rows.rows(columns::LAYER, &kind("Layers", "", "Layers", "Selection"));
+    let names = kind("Names", "names.*", "stallscope report --by name", "Names");
+    rows.rows(columns::NAME_TIME, &Kind { csv: true, ..names });
     rows.rows(columns::WAIT, &kind("Waits for a batch", "", "", "Waits"));
     rows.rows(
         columns::WORKER,

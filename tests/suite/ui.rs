@@ -8,5 +8,6 @@ mod commands;
 mod errors;
 mod harness;
 mod looks;
+mod names;
 mod panels;
 mod timeline;

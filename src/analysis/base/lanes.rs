@@ -316,8 +316,13 @@ impl LaneIndex {
     }
 
     /// Calls `found` with the indices in the lane of the spans with start < t < end, ascending.
-    pub fn open_at(&self, lane: &Lane<'_>, t: i64, mut found: impl FnMut(usize)) {
+    pub fn open_at(&self, lane: &Lane<'_>, t: i64, found: impl FnMut(usize)) {
         let n = lane.starts.partition_point(|&s| s < t);
+        self.open_before(lane, n, t, found);
+    }
+
+    /// The same of the first `n` spans of the lane that end after `t`.
+    pub fn open_before(&self, lane: &Lane<'_>, n: usize, t: i64, mut found: impl FnMut(usize)) {
         self.ends.above(t, 0..n.div_ceil(BLOCK), &mut |block| {
             for i in block * BLOCK..n.min((block + 1) * BLOCK) {
                 if lane.starts[i] + lane.durs[i] > t {

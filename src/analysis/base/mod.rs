@@ -9,6 +9,7 @@ pub(super) mod layer_sets;
 pub(super) mod loops;
 pub(super) mod lost_work;
 pub(super) mod marks;
+pub(super) mod name_index;
 pub(super) mod name_kinds;
 pub(super) mod options;
 pub(super) mod phases;

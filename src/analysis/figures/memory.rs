@@ -73,6 +73,7 @@ impl Analysis {
                 .map(|s| s.causes.heap_bytes())
                 .sum::<usize>()
             + self.loader_bytes()
+            + self.names.get().map_or(0, |n| n.heap_bytes())
             + self.sets.samples_bytes()
             + self
                 .idle_by_phase

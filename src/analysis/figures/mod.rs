@@ -4,6 +4,7 @@ pub(super) mod gpu;
 pub(super) mod insight;
 pub(super) mod judged;
 pub(super) mod memory;
+pub(super) mod names;
 pub(super) mod pace;
 pub(super) mod ranks;
 pub(super) mod rates;

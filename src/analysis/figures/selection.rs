@@ -142,7 +142,7 @@ struct Counts {
 }
 
 impl Analysis {
-    fn in_scope(&self, lane: LaneId, scope: Scope) -> bool {
+    pub(in crate::analysis) fn in_scope(&self, lane: LaneId, scope: Scope) -> bool {
         match scope {
             Scope::All => true,
             Scope::Rank(r) => self.sets.lane_rank[lane.index()] == Some(r),

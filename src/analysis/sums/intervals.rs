@@ -228,6 +228,42 @@ impl Union {
     }
 }
 
+/// Where a union was measured last: ranges whose starts ascend are measured from there on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::analysis) struct Near {
+    /// Parts that start before or where the last range does.
+    parts: usize,
+}
+
+impl Near {
+    /// [`Union::measure_in`] of a range that starts no earlier than the one before.
+    pub fn measure(&mut self, of: &Union, range: TimeRange) -> i64 {
+        if range.is_empty() {
+            return 0;
+        }
+        let before = |parts: usize, t: i64| {
+            let last = parts.checked_sub(1);
+            last.map_or(0, |i| {
+                of.before[i] + t.min(of.parts[i].end) - of.parts[i].start
+            })
+        };
+        self.parts = starting_by(&of.parts, self.parts, range.start);
+        let end = starting_by(&of.parts, self.parts, range.end);
+        before(end, range.end) - before(self.parts, range.start)
+    }
+}
+
+/// The number of parts that start by `t`, of which the first `known` do: costs the logarithm of how many more.
+fn starting_by(parts: &[TimeRange], known: usize, t: i64) -> usize {
+    let (mut at, mut step) = (known, 1);
+    while parts.get(at + step - 1).is_some_and(|p| p.start <= t) {
+        at += step;
+        step *= 2;
+    }
+    let rest = &parts[at..parts.len().min(at + step - 1)];
+    at + rest.partition_point(|p| p.start <= t)
+}
+
 /// Makes a [`Union`] from intervals whose starts ascend.
 #[derive(Clone, Debug, Default)]
 pub(in crate::analysis) struct UnionBuilder {

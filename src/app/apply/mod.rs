@@ -81,6 +81,10 @@ impl App {
                 state.settings.details_open = true;
                 self.panels.show(tab);
             }
+            Action::NamesOf(layer) => {
+                state.settings.details_open = true;
+                self.panels.show_layer(layer);
+            }
             Action::SavePng(file, replace) => self.save_png(ctx, file, replace),
             Action::Scope(rank) => state.on_doc(|doc| doc.set_scope(rank)),
         }

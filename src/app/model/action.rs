@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::analysis::LayerId;
 use crate::app::model::command::Command;
 use crate::app::model::document::{Gesture, Menu};
 use crate::app::model::load::Request;
@@ -87,6 +88,8 @@ pub enum Action {
     CloseDialog,
     /// Open a tab of the details panel.
     ShowTab(Tab),
+    /// Show what the names of a layer take.
+    NamesOf(LayerId),
     /// Write the picture to a file (and whether to replace one that is there), or to one that the user chooses.
     SavePng(Option<PathBuf>, bool),
     /// Rank shown in tables; `None` = all.

@@ -6,6 +6,7 @@
 use egui::{Context, Stroke, Ui, vec2};
 use serde_json::Value;
 
+use crate::analysis::LayerId;
 use crate::app::model::action::Actions;
 use crate::app::model::document::Document;
 use crate::app::model::latest::Job;
@@ -25,6 +26,7 @@ mod commands;
 mod copying;
 mod inspector;
 mod lag;
+mod names;
 mod panel;
 mod rows;
 mod selection;
@@ -39,6 +41,7 @@ mod workers;
 /// Every tab, in the order of the tab bar.
 const PANELS: &[Entry] = &[
     Entry::of::<selection::SelectionPanel>(),
+    Entry::of::<names::NamesPanel>(),
     Entry::of::<Tabular<waits::Waits>>(),
     Entry::of::<Tabular<lag::Lag>>(),
     Entry::of::<Tabular<steps::StepsPanel>>(),
@@ -126,6 +129,14 @@ impl Panels {
     pub fn show(&mut self, tab: Tab) {
         self.open = place(tab.title);
         self.chosen = true;
+    }
+
+    /// Opens the first tab that can show one layer alone, showing that.
+    pub fn show_layer(&mut self, layer: LayerId) {
+        if let Some(at) = self.panels.iter_mut().position(|p| p.show_layer(layer)) {
+            self.open = at;
+            self.chosen = true;
+        }
     }
 
     /// Opens the tab of this title, if there is one, as it was left.

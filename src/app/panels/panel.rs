@@ -3,6 +3,7 @@
 use egui::{Context, RichText, Ui};
 use serde_json::Value;
 
+use crate::analysis::LayerId;
 use crate::app::model::action::{Action, Actions};
 use crate::app::model::document::Document;
 use crate::app::model::latest::{Job, Latest};
@@ -29,6 +30,11 @@ pub trait Panel: Send {
 
     /// Whether its figures are about the selected range, without saying so in its headline.
     fn follows_range(&self) -> bool {
+        false
+    }
+
+    /// Shows one layer alone from now on; false where it has no such way.
+    fn show_layer(&mut self, _layer: LayerId) -> bool {
         false
     }
 
@@ -205,7 +211,7 @@ pub fn waker(ctx: &Context) -> impl FnOnce() + Send + 'static {
 }
 
 /// A line above a table.
-fn caption_ui(ui: &mut Ui, look: &Look, text: &str) {
+pub fn caption_ui(ui: &mut Ui, look: &Look, text: &str) {
     let label = egui::Label::new(RichText::new(text).small().color(look.weak));
     ui.add(label.truncate()).on_hover_text(text);
     ui.add_space(4.0);

@@ -92,8 +92,7 @@ impl Panel for SelectionPanel {
         self.table(doc, look, &mut |table, order, stamp| {
             if let Some(row) = table_ui(ui, TITLE, table, order, stamp) {
                 let layer = rows(&doc.analysis, &selection, None)[row].layer;
-                let name = &doc.analysis.layers().info(layer).name;
-                actions.push(Action::SearchFor(format!("layer:{name}")));
+                actions.push(Action::NamesOf(layer));
             }
         });
     }

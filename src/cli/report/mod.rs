@@ -10,6 +10,7 @@ use super::table::sentence;
 use super::{CliError, load, notices, runs};
 use crate::export::report::{ReportOptions, report};
 
+mod by;
 mod cpu;
 mod gpu;
 mod head;
@@ -26,6 +27,9 @@ pub fn run(args: &Report, out: &mut dyn Write) -> Result<u8, CliError> {
     let analysed = analyse::analyse(opened, &args.scope)?;
     if let Some(width) = args.windows {
         windows::check(&analysed, width)?;
+    }
+    if let Some(by) = args.by.by {
+        return by::run(&analysed, args, by, out);
     }
     if args.csv {
         steps::csv(&analysed, out)?;

@@ -146,7 +146,7 @@ fn a_job_can_be_done_with_keys_alone() {
     assert_eq!(doc(&w).walk.position(), Some(1));
     assert!(doc(&w).span.is_some());
     // From a tab's key it is a few steps (copy, headings) to the rows, and Enter shows one.
-    ctrl(&mut w, Key::Num2);
+    ctrl(&mut w, Key::Num3);
     let mut shown = false;
     for _ in 0..4 {
         w.key_press(Key::Tab);
@@ -163,7 +163,7 @@ fn a_job_can_be_done_with_keys_alone() {
     let by_row = doc(&w).walk.position();
     assert!(by_row.is_some());
     // An arrow goes on to the next tab.
-    ctrl(&mut w, Key::Num2);
+    ctrl(&mut w, Key::Num3);
     key(&mut w, Key::ArrowRight);
     assert_eq!(open_tab(&w), "CPU/GPU lag");
     let file = dir.join("keys.png");
