@@ -36,6 +36,8 @@ pub enum Command {
     Report(Report),
     /// Draw the timeline into a PNG file.
     Png(Png),
+    /// Draw the timeline into an SVG file: text stays text, and a span tells its name where the pointer rests.
+    Svg(Picture),
     /// Compare figures with limits; the exit code is 0 where they hold, 3 where not, 4 where it cannot be told (also
     /// because not all of the input was read), 1 where a path cannot be read.
     Check(Check),
@@ -139,9 +141,9 @@ pub enum Layers {
     Dfanalyzer,
 }
 
-/// `stallscope png`.
+/// What `stallscope png` and `stallscope svg` draw.
 #[derive(Args, Debug)]
-pub struct Png {
+pub struct Picture {
     #[command(flatten)]
     /// What to open.
     pub input: Input,
@@ -157,15 +159,26 @@ pub struct Png {
     /// Width in points.
     #[arg(long, value_name = "PX", default_value_t = 1920, value_parser = clap::value_parser!(u32).range(640..=16384))]
     pub width: u32,
-    /// Pixels per point, 1 to 3.
-    #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = parse_scale)]
-    pub scale: f32,
     /// Colours.
     #[arg(long, default_value = "light", value_parser = themes())]
     pub theme: Theme,
     /// Which lanes.
     #[arg(long, value_enum, default_value_t = Lanes::Shown)]
     pub lanes: Lanes,
+    /// Lane of the training loop, where another one was taken for it: C500.500. May be repeated, once for each rank.
+    #[arg(long = "loop", value_name = "LANE")]
+    pub loop_lanes: Vec<String>,
+}
+
+/// `stallscope png`.
+#[derive(Args, Debug)]
+pub struct Png {
+    /// What to draw.
+    #[command(flatten)]
+    pub picture: Picture,
+    /// Pixels per point, 1 to 3.
+    #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = parse_scale)]
+    pub scale: f32,
 }
 
 /// The themes by their names.

@@ -207,8 +207,10 @@ fn run(command: Command, out: &mut dyn Write) -> Result<u8, CliError> {
         Command::Report(args) => report::run(&args, out),
         #[cfg(feature = "png")]
         Command::Png(args) => png::run(&args, out),
+        #[cfg(feature = "png")]
+        Command::Svg(args) => png::run_svg(&args, out),
         #[cfg(not(feature = "png"))]
-        Command::Png(_args) => Err(CliError::Usage(
+        Command::Png(_) | Command::Svg(_) => Err(CliError::Usage(
             "This program was built without pictures: build it with the feature `png` or `gui`."
                 .to_owned(),
         )),

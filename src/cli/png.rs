@@ -1,104 +1,154 @@
-//! `stallscope png`: the timeline as a picture, without a display.
+//! `stallscope png` and `stallscope svg`: the timeline as a picture, without a display.
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::analyse;
-use super::args::{Lanes, Png, Scope};
+use super::analyse::{self, Analysed};
+use super::args::{Lanes, Picture, Png, Scope};
 use super::table::printable;
 use super::{CliError, load};
 use crate::analysis::counted;
-use crate::export::png::{self, PngError, PngOptions};
+use crate::export::png::{self, PictureSize, PngError, PngOptions};
+use crate::export::svg::render_svg;
 use crate::output;
 use crate::view::{Lod, RowState, RowTree, Rows, instants_out_of_view};
 
-/// Runs the command. Says on stderr what was written; stdout stays empty, or is the picture (`-o -`).
+/// Runs `png`. Says on stderr what was written; stdout stays empty, or is the picture (`-o -`).
 pub fn run(args: &Png, out: &mut dyn Write) -> Result<u8, CliError> {
-    let to_stdout = args.output.as_os_str() == "-";
+    let picture = &args.picture;
+    let to_stdout = picture.output.as_os_str() == "-";
     if to_stdout && std::io::stdout().is_terminal() {
         return Err(CliError::Usage(
             "A picture is nothing for a terminal: write it to a file with -o FILE, or send it on with `-o - | …`."
                 .to_owned(),
         ));
     }
-    if !to_stdout {
-        let named = args.input.paths.iter().chain(&args.rules);
-        spare(&args.output, named.map(AsRef::as_ref))?;
-    }
-    let scope = Scope {
-        range: args.range.clone(),
-        rank: None,
-        rules: args.rules.clone(),
-        ..Scope::default()
-    };
-    let opened = load::open(&args.input.paths, &args.input.open)?;
-    let a = analyse::analyse(opened, &scope)?;
-    let trace = a.analysis.trace();
-    if !to_stdout {
-        // A folder that was named may lead to files elsewhere.
-        spare(
-            &args.output,
-            trace.sources().iter().map(|s| s.path.as_ref()),
-        )?;
-    }
-    let lod = Arc::new(Lod::build(trace, &a.analysis));
-    let hidden = if a.chosen {
-        0
-    } else {
-        instants_out_of_view(trace, &lod)
-    };
-    let tree = Arc::new(RowTree::new(trace, &a.analysis, lod));
-    let rows = Rows::new(tree, &RowState::default());
+    let drawn = Drawn::new(picture, &png::SIGNATURE)?;
     let options = PngOptions {
-        range: a.chosen.then_some(a.window),
-        width: args.width,
         scale: args.scale,
-        theme: args.theme.clone(),
-        lanes: match args.lanes {
-            Lanes::Shown => png::Lanes::AsShown,
-            Lanes::All => png::Lanes::All,
-            Lanes::Band => png::Lanes::Band,
-        },
-        title: Some(title(args)),
-        ..PngOptions::default()
+        ..drawn.options.clone()
     };
-    let picture = png::render_png(trace, &a.analysis, &rows, &options).map_err(|e| match e {
+    let trace = drawn.analysed.analysis.trace();
+    let made = png::render_png(trace, &drawn.analysed.analysis, &drawn.rows, &options);
+    let made = made.map_err(why)?;
+    let size = made.layout;
+    let text = format!("{} × {} pixels", size.width, size.height);
+    drawn.write(picture, (&made.png, &text), size, out)
+}
+
+/// Runs `svg`, as [`run`].
+pub fn run_svg(args: &Picture, out: &mut dyn Write) -> Result<u8, CliError> {
+    let drawn = Drawn::new(args, b"<svg xmlns=")?;
+    let (analysis, options) = (&drawn.analysed.analysis, &drawn.options);
+    let trace = analysis.trace();
+    let svg = render_svg(trace, analysis, &drawn.rows, options).map_err(why)?;
+    let size = png::picture_size(trace, analysis, &drawn.rows, options).map_err(why)?;
+    let text = format!("{} × {} points", size.width, size.height);
+    drawn.write(args, (svg.as_bytes(), &text), size, out)
+}
+
+fn why(error: PngError) -> CliError {
+    match error {
         PngError::Encode(error) => CliError::Output(std::io::Error::other(error)),
         other => CliError::Usage(format!("{other}.")),
-    })?;
-    if to_stdout {
-        out.write_all(&picture.png)?;
-    } else {
-        output::write(&args.output, &picture.png).map_err(|error| CliError::File {
-            what: "The picture cannot be written",
-            error,
-            path: args.output.clone(),
-        })?;
     }
-    let size = picture.layout;
-    let mut fits = size.notice().map_or(String::new(), |n| format!("; {n}"));
-    if hidden > 0 {
-        let instants = counted(hidden, "instant");
-        fits += &format!("; {instants} before the first or after the last span not shown");
+}
+
+/// What a picture is drawn from.
+struct Drawn {
+    analysed: Analysed,
+    rows: Rows,
+    options: PngOptions,
+    /// Instants that lie where no picture reaches.
+    hidden: u64,
+}
+
+impl Drawn {
+    /// Opens and analyses; `begins` is what files of this kind begin with.
+    fn new(args: &Picture, begins: &[u8]) -> Result<Self, CliError> {
+        let to_stdout = args.output.as_os_str() == "-";
+        if !to_stdout {
+            let named = args.input.paths.iter().chain(&args.rules);
+            spare(&args.output, begins, named.map(AsRef::as_ref))?;
+        }
+        let scope = Scope {
+            range: args.range.clone(),
+            rules: args.rules.clone(),
+            loop_lanes: args.loop_lanes.clone(),
+            ..Scope::default()
+        };
+        let opened = load::open(&args.input.paths, &args.input.open)?;
+        let analysed = analyse::analyse(opened, &scope)?;
+        let analysis = &analysed.analysis;
+        let trace = analysis.trace();
+        if !to_stdout {
+            // A folder that was named may lead to files elsewhere.
+            let read = trace.sources().iter().map(|s| s.path.as_ref());
+            spare(&args.output, begins, read)?;
+        }
+        let lod = Arc::new(Lod::build(trace, analysis));
+        let hidden = match analysed.chosen {
+            true => 0,
+            false => instants_out_of_view(trace, &lod),
+        };
+        let tree = Arc::new(RowTree::new(trace, analysis, lod));
+        let options = PngOptions {
+            range: analysed.chosen.then_some(analysed.window),
+            width: args.width,
+            theme: args.theme.clone(),
+            lanes: match args.lanes {
+                Lanes::Shown => png::Lanes::AsShown,
+                Lanes::All => png::Lanes::All,
+                Lanes::Band => png::Lanes::Band,
+            },
+            title: Some(title(args)),
+            ..PngOptions::default()
+        };
+        Ok(Self {
+            rows: Rows::new(tree, &RowState::default()),
+            analysed,
+            options,
+            hidden,
+        })
     }
-    let path = if to_stdout {
-        "Picture".to_owned()
-    } else {
-        printable(&args.output.display().to_string())
-    };
-    let _ = writeln!(
-        std::io::stderr().lock(),
-        "{path}: {} × {} pixels{fits}",
-        size.width,
-        size.height
-    );
-    Ok(0)
+
+    /// Writes the file and says what it shows.
+    fn write(
+        &self,
+        args: &Picture,
+        (bytes, about): (&[u8], &str),
+        size: PictureSize,
+        out: &mut dyn Write,
+    ) -> Result<u8, CliError> {
+        let mut fits = size.notice().map_or(String::new(), |n| format!("; {n}"));
+        if self.hidden > 0 {
+            let instants = counted(self.hidden, "instant");
+            fits += &format!("; {instants} before the first or after the last span not shown");
+        }
+        let path = if args.output.as_os_str() == "-" {
+            out.write_all(bytes)?;
+            "Picture".to_owned()
+        } else {
+            output::write(&args.output, bytes).map_err(|error| CliError::File {
+                what: "The picture cannot be written",
+                error,
+                path: args.output.clone(),
+            })?;
+            printable(&args.output.display().to_string())
+        };
+        let _ = writeln!(std::io::stderr().lock(), "{path}: {about}{fits}");
+        Ok(0)
+    }
 }
 
 /// Refuses to write a picture over what is read.
-fn spare<'a>(output: &Path, inputs: impl IntoIterator<Item = &'a Path>) -> Result<(), CliError> {
-    let Some(conflict) = output::conflict(output, &png::SIGNATURE, inputs) else {
+fn spare<'a>(
+    output: &Path,
+    begins: &[u8],
+    inputs: impl IntoIterator<Item = &'a Path>,
+) -> Result<(), CliError> {
+    let Some(conflict) = output::conflict(output, begins, inputs) else {
         return Ok(());
     };
     Err(CliError::Usage(format!(
@@ -108,7 +158,7 @@ fn spare<'a>(output: &Path, inputs: impl IntoIterator<Item = &'a Path>) -> Resul
 }
 
 /// The name of the first path, and how many more there are.
-fn title(args: &Png) -> String {
+fn title(args: &Picture) -> String {
     let first = &args.input.paths[0];
     let name = first
         .file_name()

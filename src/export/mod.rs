@@ -7,3 +7,5 @@ pub mod png;
 pub mod raster;
 pub mod report;
 pub mod rows;
+#[cfg(feature = "png")]
+pub mod svg;

@@ -12,8 +12,8 @@ use crate::model::Trace;
 use crate::paint::{color, egui_theme, fonts, paint};
 use crate::time::{TimeRange, Unit, format_ns};
 use crate::view::{
-    DrawList, LayoutInput, LegendEntry, Metrics, Options, RowState, Rows, Scroll, Size, TITLE,
-    Theme, Viewport, areas, bands_within, layout, legend, legend_height, legend_of, title,
+    DrawList, LayoutInput, LegendEntry, Metrics, Options, Rgba, RowState, Rows, Scroll, Size,
+    TITLE, Theme, Viewport, areas, bands_within, layout, legend, legend_height, legend_of, title,
 };
 
 /// What a PNG file begins with.
@@ -213,7 +213,7 @@ pub fn render_png(
 }
 
 /// Everything that is decided before drawing.
-struct Plan {
+pub(super) struct Plan {
     theme: Theme,
     scale: f32,
     rows: Rows,
@@ -229,7 +229,7 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(
+    pub(super) fn new(
         trace: &Trace,
         analysis: &Analysis,
         rows: &Rows,
@@ -373,8 +373,28 @@ impl Plan {
         }
     }
 
+    /// Size of the picture, points.
+    pub(super) fn points(&self) -> Size {
+        Size::new(self.width, self.height + self.above() + self.below())
+    }
+
+    /// What is behind everything.
+    pub(super) fn background(&self) -> Rgba {
+        self.theme.panel
+    }
+
+    /// The name that the title begins with; empty without a title.
+    pub(super) fn title(&self) -> &str {
+        self.title.as_deref().unwrap_or("")
+    }
+
+    /// What the title line says about the range.
+    pub(super) fn about(&self, analysis: &Analysis) -> String {
+        about(analysis, self.range).join(" · ")
+    }
+
     /// What to paint, each with its distance from the top, points.
-    fn lists(&self, trace: &Trace, analysis: &Analysis) -> Vec<(f32, DrawList)> {
+    pub(super) fn lists(&self, trace: &Trace, analysis: &Analysis) -> Vec<(f32, DrawList)> {
         let mut out = Vec::new();
         if let Some(name) = &self.title {
             let about = about(analysis, self.range);

@@ -51,7 +51,7 @@ pub fn egui_theme(theme: &Theme) -> egui::Theme {
     }
 }
 
-pub use text::{font_id, fonts, readable};
+pub use text::{Line, font_id, fonts, line, readable};
 
 fn to_rect(rect: Rect, origin: Pos2) -> egui::Rect {
     egui::Rect::from_min_max(

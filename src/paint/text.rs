@@ -74,21 +74,60 @@ fn is_common(c: char) -> bool {
     c.is_ascii() || matches!(c, '…' | '·' | '→' | '−' | '–' | 'µ')
 }
 
-pub(super) fn paint(text: &Text, painter: &Painter, origin: Pos2) {
-    if text.text.is_empty() || text.max_width <= 0.0 {
-        return;
-    }
-    let galley = galley(text, painter);
+/// A line as it is laid out: what shows of it, and where, points of the picture.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// What shows: cut with an ellipsis where there is no room for more.
+    pub words: String,
+    /// Left end.
+    pub x: f32,
+    /// Baseline.
+    pub y: f32,
+    /// Width.
+    pub width: f32,
+}
+
+/// Lays a text out without painting it; `None` where nothing of it shows.
+#[must_use]
+pub fn line(text: &Text, painter: &Painter) -> Option<Line> {
+    let galley = laid_out(text, painter)?;
     let width = galley.size().x;
-    let x = match text.align {
+    let glyphs = galley.rows.first().map(|r| &r.glyphs);
+    Some(Line {
+        words: glyphs.into_iter().flatten().map(|g| g.chr).collect(),
+        x: left(text, width),
+        y: baseline(text),
+        width,
+    })
+}
+
+fn laid_out(text: &Text, painter: &Painter) -> Option<Arc<Galley>> {
+    let shows = !text.text.is_empty() && text.max_width > 0.0;
+    shows.then(|| galley(text, painter))
+}
+
+/// Left end of a text that is so wide.
+fn left(text: &Text, width: f32) -> f32 {
+    match text.align {
         Align::Left => text.at.x,
         Align::Center => text.at.x - width / 2.0,
         Align::Right => text.at.x - width,
+    }
+}
+
+/// Capitals are centred on `at.y`, so that sizes and typefaces side by side share a baseline.
+fn baseline(text: &Text) -> f32 {
+    text.at.y + CAPITAL * font_id(text.font).size / 2.0
+}
+
+pub(super) fn paint(text: &Text, painter: &Painter, origin: Pos2) {
+    let Some(galley) = laid_out(text, painter) else {
+        return;
     };
+    let x = left(text, galley.size().x);
     let scale = painter.pixels_per_point();
     let snap = |v: f32| (v * scale).round() / scale;
-    // Capitals are centred on `at.y`, so that sizes and typefaces side by side share a baseline.
-    let baseline = snap(origin.y + text.at.y + CAPITAL * font_id(text.font).size / 2.0);
+    let baseline = snap(origin.y + baseline(text));
     let ascent = galley
         .rows
         .first()

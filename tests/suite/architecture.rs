@@ -40,7 +40,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
 
 /// Crate or standard module, and the places (prefixes under `src/`) that may name it.
 const ONLY_IN: &[(&str, &[&str])] = &[
-    ("egui::", &["paint", "export/png", "export/raster", "app"]),
+    (
+        "egui::",
+        &["paint", "export/png", "export/raster", "export/svg", "app"],
+    ),
     ("eframe::", &["app"]),
     ("egui_plot::", &["app"]),
     ("rfd::", &["app"]),

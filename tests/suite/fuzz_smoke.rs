@@ -31,7 +31,8 @@ fn run(target: &str, folder: &Path, data: &[u8]) {
         "nsight" => entry::nsight(folder, data),
         "spans" => entry::spans(folder, data),
         "container" => entry::container(folder, data),
-        _ => entry::rules(data),
+        "rules" => entry::rules(data),
+        other => panic!("no fuzz target {other}"),
     }
 }
 

@@ -42,6 +42,7 @@ mod report_docs;
 mod rows;
 mod samples;
 mod support;
+mod svg;
 mod ui;
 mod verdict_cases;
 mod verdict_kinds;

@@ -105,8 +105,12 @@ impl App {
         let name = suggested_name(&picture::first_name(doc), picture::range(doc, dialog.span));
         let inputs = inputs(doc);
         let make: Make = Box::new(move |path| {
-            spare(path, &SIGNATURE, &inputs)?;
-            source.png(&options)
+            let begins: &[u8] = match picture::is_svg(path) {
+                true => b"<svg xmlns=",
+                false => &SIGNATURE,
+            };
+            spare(path, begins, &inputs)?;
+            source.file(path, &options)
         });
         let ask = match file {
             Some(path) => Ask::Write(path, replace, make),

@@ -16,6 +16,10 @@ use crate::view::Theme;
 /// Width of the options, points.
 const OPTIONS: f32 = 270.0;
 
+/// What the ending of the name means.
+const ENDINGS: &str =
+    "A name that ends in .svg gives a drawing for papers and web pages, any other a PNG.";
+
 /// The open dialog.
 pub struct ExportDialog {
     /// Options that are kept.
@@ -193,10 +197,10 @@ fn preview_ui(ui: &mut Ui, dialog: &mut ExportDialog, options: &PngOptions) {
 fn file_ui(ui: &mut Ui, dialog: &mut ExportDialog, actions: &mut Actions) -> bool {
     let mut close = false;
     ui.horizontal(|ui| {
-        let label = ui.label("File").id;
+        let label = ui.label("File").on_hover_text(ENDINGS).id;
         let width = (ui.available_width() - 220.0).max(120.0);
         let edit = TextEdit::singleline(&mut dialog.file).desired_width(width);
-        let response = ui.add(edit).labelled_by(label);
+        let response = ui.add(edit).labelled_by(label).on_hover_text(ENDINGS);
         dialog.renamed |= response.changed();
         let entered = response.lost_focus() && ui.input(|i| i.key_pressed(egui::Key::Enter));
         let exists = dialog.exists.as_deref() == Some(Path::new(dialog.file.trim()));

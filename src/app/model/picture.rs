@@ -1,5 +1,6 @@
 //! Pictures of the timeline: preview and file are made on threads, by the exporter that the command line uses.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use egui::{Color32, ColorImage};
@@ -8,6 +9,7 @@ use crate::analysis::Analysis;
 use crate::app::model::document::Document;
 use crate::app::model::settings::ExportChoice;
 use crate::export::png::{Lanes, PictureSize, PngOptions, render_png, suggested_name};
+use crate::export::svg::render_svg;
 use crate::model::Trace;
 use crate::time::TimeRange;
 use crate::view::Rows;
@@ -45,14 +47,25 @@ impl Source {
         }
     }
 
-    /// The picture as a PNG file, or why there is none. Takes its time: for a thread.
+    /// The picture as a file, SVG where its name says so, else PNG; or why there is none. Takes its time: for a thread.
     ///
     /// # Errors
     /// When the picture would be too large.
-    pub fn png(&self, options: &PngOptions) -> Result<Vec<u8>, String> {
-        let picture = render_png(&self.trace, &self.analysis, &self.rows, options);
-        picture.map(|p| p.png).map_err(|e| e.to_string())
+    pub fn file(&self, path: &Path, options: &PngOptions) -> Result<Vec<u8>, String> {
+        let (trace, analysis) = (&self.trace, &self.analysis);
+        let file = match is_svg(path) {
+            true => render_svg(trace, analysis, &self.rows, options).map(String::into_bytes),
+            false => render_png(trace, analysis, &self.rows, options).map(|p| p.png),
+        };
+        file.map_err(|e| e.to_string())
     }
+}
+
+/// Whether a file of this name is to be an SVG.
+#[must_use]
+pub fn is_svg(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|e| e.eq_ignore_ascii_case("svg"))
 }
 
 /// A small copy of a picture.

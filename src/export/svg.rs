@@ -1,0 +1,478 @@
+//! The timeline as an SVG: the draw list of the PNG, each item an element. Text stays text, spans have their name and
+//! length as a tooltip, nothing refers to anything outside the file. Equal input gives equal bytes.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Write};
+
+use egui::{Context, LayerId, Painter, Pos2, RawInput, Vec2};
+
+use super::png::{Plan, PngError, PngOptions};
+use crate::analysis::Analysis;
+use crate::model::Trace;
+use crate::paint::{Line, font_id, fonts, line};
+use crate::time::format_ns;
+use crate::view::{
+    ArrowEnd, DrawList, Font, Item, MarkKind, Point, Rect, Rgba, Rows, Section, SectionKind, Text,
+};
+
+/// Narrower spans have no tooltip, points.
+const TOOLTIP_FROM: f32 = 24.0;
+/// Longer names are cut in tooltips, characters.
+const TOOLTIP_CHARS: usize = 400;
+
+/// Draws a picture as SVG; the scale of the options means nothing here.
+///
+/// # Errors
+/// Options outside of what is possible.
+pub fn render_svg(
+    trace: &Trace,
+    analysis: &Analysis,
+    rows: &Rows,
+    options: &PngOptions,
+) -> Result<String, PngError> {
+    let plan = Plan::new(trace, analysis, rows, options)?;
+    let lists = plan.lists(trace, analysis);
+    let size = plan.points();
+    let mut svg = Svg::default();
+    // One pass lays all texts out; nothing is painted.
+    let context = Context::default();
+    context.set_fonts(fonts());
+    let screen = egui::Rect::from_min_size(Pos2::ZERO, Vec2::new(size.width, size.height));
+    let input = RawInput {
+        screen_rect: Some(screen),
+        time: Some(0.0),
+        ..RawInput::default()
+    };
+    let mut output = context.run_ui(input, |ui| {
+        let painter = Painter::new(ui.ctx().clone(), LayerId::background(), screen);
+        svg = Svg::default();
+        for (y, list) in &lists {
+            svg.list(list, *y, trace, &painter);
+        }
+    });
+    output.textures_delta.clear();
+    let mut out = String::with_capacity(svg.body.len() + svg.shared.len() + 1_024);
+    // Writing to a string cannot fail.
+    let _ = svg.document(&mut out, &plan, analysis);
+    Ok(out)
+}
+
+/// What was written so far.
+#[derive(Default)]
+struct Svg {
+    body: String,
+    /// Patterns, gradients and clip paths.
+    shared: String,
+    /// Ids of patterns and gradients by what is in them.
+    ids: BTreeMap<String, usize>,
+    clips: usize,
+    /// Rectangles of one opaque colour that follow each other are one path.
+    path: Option<(Rgba, String)>,
+}
+
+impl Svg {
+    fn document(&self, out: &mut String, plan: &Plan, analysis: &Analysis) -> fmt::Result {
+        let size = plan.points();
+        let (w, h) = (num(size.width), num(size.height));
+        writeln!(
+            out,
+            r#"<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}">"#
+        )?;
+        writeln!(out, "<title>{}</title>", Escaped(plan.title()))?;
+        let about = plan.about(analysis);
+        writeln!(out, "<desc>{}</desc>", Escaped(&about))?;
+        writeln!(out, "<defs>{}</defs>", self.shared)?;
+        let back = Paint("fill", plan.background());
+        writeln!(out, r#"<rect width="{w}" height="{h}"{back}/>"#)?;
+        out.push_str(&self.body);
+        out.push_str("</svg>\n");
+        Ok(())
+    }
+
+    fn list(&mut self, list: &DrawList, y: f32, trace: &Trace, painter: &Painter) {
+        let _ = writeln!(
+            self.body,
+            r#"<g transform="translate(0 {})" shape-rendering="crispEdges">"#,
+            num(y)
+        );
+        for section in &list.sections {
+            self.section(section, painter);
+        }
+        self.tooltips(list, trace);
+        self.body.push_str("</g>\n");
+    }
+
+    fn section(&mut self, section: &Section, painter: &Painter) {
+        if section.items.is_empty() || section.clip.is_empty() {
+            return;
+        }
+        self.clips += 1;
+        let id = self.clips;
+        let _ = write!(
+            self.shared,
+            r#"<clipPath id="c{id}"><rect{}/></clipPath>"#,
+            Box(section.clip)
+        );
+        let _ = writeln!(self.body, r#"<g clip-path="url(#c{id})">"#);
+        for item in &section.items {
+            self.item(item, section, painter);
+        }
+        self.end_path();
+        self.body.push_str("</g>\n");
+    }
+
+    fn item(&mut self, item: &Item, section: &Section, painter: &Painter) {
+        if let Item::Rect { rect, fill } = item {
+            return self.rect(rect.clip(section.clip), *fill);
+        }
+        self.end_path();
+        // Writing to a string cannot fail.
+        let _ = match item {
+            Item::Rect { .. } => Ok(()),
+            Item::Outline { rect, color, width } => self.outline(*rect, *color, *width),
+            Item::Hatch {
+                rect,
+                color,
+                line,
+                pitch,
+            } => self.hatch(rect.clip(section.clip), *color, (*line, *pitch)),
+            Item::Dots { rect, color } => {
+                let strip = Rect::new(rect.x0, rect.y1 - 4.0, rect.x1, rect.y1 - 2.0);
+                self.comb(strip.clip(section.clip), *color, (6, 2))
+            }
+            Item::Run { rect, fill, gaps } => {
+                let rect = rect.clip(section.clip);
+                self.rect(rect, *fill);
+                self.end_path();
+                let low = Rect::new(rect.x0, (rect.y1 - 2.0).max(rect.y0), rect.x1, rect.y1);
+                self.comb(low, *gaps, (4, 1))
+            }
+            Item::Dashed {
+                rect,
+                color,
+                on,
+                off,
+            } => self.dashed(*rect, *color, (*on, *off)),
+            Item::Fade { rect, from, to } => self.fade(*rect, *from, *to),
+            Item::Line { a, b, color, width } => self.line(*a, *b, *color, *width),
+            Item::Triangle { points, color } => {
+                let [a, b, c] = points.map(At);
+                let fill = Paint("fill", *color);
+                writeln!(
+                    self.body,
+                    r#"<path d="M{a}L{b}L{c}Z"{fill} shape-rendering="auto"/>"#
+                )
+            }
+            Item::Arrow {
+                from,
+                to,
+                color,
+                halo,
+                end,
+                faint,
+            } => match faint {
+                true => self.curve(*from, *to, color.percent(45), 1.0),
+                false => self.arrow((*from, *to), *color, *halo, *end),
+            },
+            Item::Text(text) => match line(text, painter) {
+                Some(line) => self.text(text, &line),
+                None => Ok(()),
+            },
+        };
+    }
+
+    fn rect(&mut self, rect: Rect, fill: Rgba) {
+        if rect.is_empty() || fill.0[3] == 0 {
+            return;
+        }
+        if self.path.as_ref().is_none_or(|(color, _)| *color != fill) {
+            self.end_path();
+            self.path = Some((fill, String::new()));
+        }
+        if let Some((_, path)) = &mut self.path {
+            let (x, y) = (num(rect.x0), num(rect.y0));
+            let (w, h) = (num(rect.width()), num(rect.height()));
+            let _ = write!(path, "M{x} {y}h{w}v{h}h-{w}z");
+        }
+        // Where two of a translucent colour lie on each other, both count.
+        if fill.0[3] < 255 {
+            self.end_path();
+        }
+    }
+
+    fn end_path(&mut self) {
+        if let Some((fill, path)) = self.path.take() {
+            let _ = writeln!(self.body, r#"<path d="{path}"{}/>"#, Paint("fill", fill));
+        }
+    }
+
+    fn outline(&mut self, rect: Rect, color: Rgba, width: f32) -> fmt::Result {
+        let inset = Rect::new(
+            rect.x0 + width / 2.0,
+            rect.y0 + width / 2.0,
+            (rect.x1 - width / 2.0).max(rect.x0 + width / 2.0),
+            (rect.y1 - width / 2.0).max(rect.y0 + width / 2.0),
+        );
+        let stroke = Paint("stroke", color);
+        let width = num(width);
+        let at = Box(inset);
+        writeln!(
+            self.body,
+            r#"<rect{at} fill="none"{stroke} stroke-width="{width}"/>"#
+        )
+    }
+
+    /// One pattern per colour and measure. Lines lie where x + y is a multiple of the pitch along x, as on the screen.
+    fn hatch(&mut self, rect: Rect, color: Rgba, (line, pitch): (f32, f32)) -> fmt::Result {
+        if rect.is_empty() {
+            return Ok(());
+        }
+        let root = std::f32::consts::SQRT_2;
+        let (l, p) = (num(line * root), num(pitch * root));
+        let fill = Paint("fill", color);
+        let tile = format!(
+            r#"width="{p}" height="{p}" patternUnits="userSpaceOnUse"><path d="M0 0H{l}L0 {l}ZM{p} 0V{l}L{l} {p}H0Z"{fill} shape-rendering="auto"/></pattern>"#
+        );
+        let id = self.shared_id("pattern", &tile);
+        writeln!(self.body, r#"<rect{} fill="url(#s{id})"/>"#, Box(rect))
+    }
+
+    /// Teeth 2 wide, from `first` on in each `step`.
+    fn comb(&mut self, rect: Rect, color: Rgba, (step, first): (u32, u32)) -> fmt::Result {
+        if rect.is_empty() {
+            return Ok(());
+        }
+        let fill = Paint("fill", color);
+        let tile = format!(
+            r#"width="{step}" height="64" patternUnits="userSpaceOnUse"><rect x="{first}" width="2" height="64"{fill}/></pattern>"#
+        );
+        let id = self.shared_id("pattern", &tile);
+        writeln!(self.body, r#"<rect{} fill="url(#s{id})"/>"#, Box(rect))
+    }
+
+    fn fade(&mut self, rect: Rect, from: Rgba, to: Rgba) -> fmt::Result {
+        let stops = [("0", from), ("1", to)].map(|(at, color)| {
+            let [r, g, b, a] = color.0;
+            let opacity = num(f32::from(a) / 255.0);
+            format!(r##"<stop offset="{at}" stop-color="#{r:02x}{g:02x}{b:02x}" stop-opacity="{opacity}"/>"##)
+        });
+        let id = self.shared_id(
+            "linearGradient",
+            &format!(">{}</linearGradient>", stops.concat()),
+        );
+        writeln!(self.body, r#"<rect{} fill="url(#s{id})"/>"#, Box(rect))
+    }
+
+    /// The id of something that elements refer to, written once.
+    fn shared_id(&mut self, element: &str, rest: &str) -> usize {
+        let next = self.ids.len();
+        let id = *self.ids.entry(rest.to_owned()).or_insert(next);
+        if id == next {
+            let _ = write!(self.shared, r#"<{element} id="s{id}" {rest}"#);
+        }
+        id
+    }
+
+    fn dashed(&mut self, rect: Rect, color: Rgba, (on, off): (f32, f32)) -> fmt::Result {
+        let (x0, x1) = (num(rect.x0), num(rect.x1));
+        let (y0, y1) = (num(rect.y0 + 0.5), num(rect.y1 - 0.5));
+        let (on, off) = (num(on), num(off));
+        let stroke = Paint("stroke", color);
+        writeln!(
+            self.body,
+            r#"<path d="M{x0} {y0}H{x1}M{x0} {y1}H{x1}" fill="none"{stroke} stroke-dasharray="{on} {off}"/>"#
+        )
+    }
+
+    fn line(&mut self, a: Point, b: Point, color: Rgba, width: f32) -> fmt::Result {
+        let (a, b, stroke, width) = (At(a), At(b), Paint("stroke", color), num(width));
+        writeln!(
+            self.body,
+            r#"<path d="M{a}L{b}" fill="none"{stroke} stroke-width="{width}"/>"#
+        )
+    }
+
+    /// Leaves and arrives horizontally.
+    fn curve(&mut self, from: Point, to: Point, color: Rgba, width: f32) -> fmt::Result {
+        let reach = ((to.x - from.x).abs() * 0.5).clamp(12.0, 120.0);
+        let (a, b) = (At(from), At(Point::new(from.x + reach, from.y)));
+        let (c, d) = (At(Point::new(to.x - reach, to.y)), At(to));
+        let (stroke, width) = (Paint("stroke", color), num(width));
+        writeln!(
+            self.body,
+            r#"<path d="M{a}C{b} {c} {d}" fill="none"{stroke} stroke-width="{width}" shape-rendering="auto"/>"#
+        )
+    }
+
+    fn arrow(
+        &mut self,
+        (from, to): (Point, Point),
+        color: Rgba,
+        halo: Rgba,
+        end: ArrowEnd,
+    ) -> fmt::Result {
+        self.curve(from, to, halo, 5.5)?;
+        self.curve(from, to, color, 1.5)?;
+        let fill = Paint("fill", color);
+        let dot = |p: Point, r: &str| {
+            format!(
+                r#"<circle cx="{}" cy="{}" r="{r}"{fill} shape-rendering="auto"/>"#,
+                num(p.x),
+                num(p.y)
+            )
+        };
+        let tip = match end {
+            ArrowEnd::Dot => dot(to, "3"),
+            ArrowEnd::Head => {
+                let (a, b) = (
+                    Point::new(to.x - 5.0, to.y + 3.5),
+                    Point::new(to.x - 5.0, to.y - 3.5),
+                );
+                let (to, a, b) = (At(to), At(a), At(b));
+                format!(r#"<path d="M{to}L{a}L{b}Z"{fill} shape-rendering="auto"/>"#)
+            }
+        };
+        let from = dot(from, "2.5");
+        writeln!(self.body, "{from}{tip}")
+    }
+
+    /// With the width that it was laid out with: another font does not overlap.
+    fn text(&mut self, text: &Text, line: &Line) -> fmt::Result {
+        let (x, y, width) = (num(line.x), num(line.y), num(line.width));
+        let family = match text.font {
+            Font::Label => "monospace",
+            Font::Small | Font::Body | Font::Strong | Font::Title => "sans-serif",
+        };
+        let weight = match text.font {
+            Font::Strong => r#" font-weight="600""#,
+            Font::Label | Font::Small | Font::Body | Font::Title => "",
+        };
+        let size = num(font_id(text.font).size);
+        let fill = Paint("fill", text.color);
+        let words = Escaped(&line.words);
+        writeln!(
+            self.body,
+            r#"<text x="{x}" y="{y}" font-family="{family}" font-size="{size}"{weight}{fill} textLength="{width}" lengthAdjust="spacingAndGlyphs" xml:space="preserve">{words}</text>"#
+        )
+    }
+
+    /// Spans that are wide enough say their name and length where the pointer rests.
+    fn tooltips(&mut self, list: &DrawList, trace: &Trace) {
+        let clip_of = |pinned: bool| match pinned {
+            true => SectionKind::Pinned,
+            false => SectionKind::Lanes,
+        };
+        for mark in &list.marks {
+            let single = mark.kind == MarkKind::Plain && mark.count == 1;
+            let section = list
+                .sections
+                .iter()
+                .find(|s| s.kind == clip_of(mark.pinned));
+            let clip = section.map_or(Rect::default(), |s| s.clip);
+            let rect = mark.rect.clip(clip);
+            if !single || rect.width() < TOOLTIP_FROM || rect.is_empty() {
+                continue;
+            }
+            let name: String = trace
+                .span_name(mark.first)
+                .chars()
+                .take(TOOLTIP_CHARS)
+                .collect();
+            let length = format_ns(trace.spans().dur(mark.first));
+            let (at, name) = (Box(rect), Escaped(&name));
+            let _ = writeln!(
+                self.body,
+                r#"<rect{at} fill="none" pointer-events="all"><title>{name} · {length}</title></rect>"#
+            );
+        }
+    }
+}
+
+/// A coordinate with two decimals at most, without an exponent.
+fn num(v: f32) -> String {
+    // A cast takes care of what is no number and of what is too large.
+    let hundredths = (f64::from(v.clamp(-1e7, 1e7)) * 100.0).round() as i64;
+    let (sign, size) = (
+        if hundredths < 0 { "-" } else { "" },
+        hundredths.unsigned_abs(),
+    );
+    let (whole, rest) = (size / 100, size % 100);
+    match (rest, rest % 10) {
+        (0, _) => format!("{sign}{whole}"),
+        (_, 0) => format!("{sign}{whole}.{}", rest / 10),
+        _ => format!("{sign}{whole}.{rest:02}"),
+    }
+}
+
+/// Attributes of a place.
+struct Box(Rect);
+
+impl fmt::Display for Box {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let r = self.0;
+        let (x, y, w, h) = (num(r.x0), num(r.y0), num(r.width()), num(r.height()));
+        write!(f, r#" x="{x}" y="{y}" width="{w}" height="{h}""#)
+    }
+}
+
+/// A point of a path.
+struct At(Point);
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", num(self.0.x), num(self.0.y))
+    }
+}
+
+/// A colour as attributes: of what, and which.
+struct Paint(&'static str, Rgba);
+
+impl fmt::Display for Paint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, [r, g, b, a]) = (self.0, self.1.0);
+        write!(f, r##" {what}="#{r:02x}{g:02x}{b:02x}""##)?;
+        if a < 255 {
+            write!(f, r#" {what}-opacity="{}""#, num(f32::from(a) / 255.0))?;
+        }
+        Ok(())
+    }
+}
+
+/// A text of XML: signs that mean something there are escaped, and those that no XML may hold are left out.
+struct Escaped<'a>(&'a str);
+
+impl fmt::Display for Escaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for c in self.0.chars() {
+            match c {
+                '&' => f.write_str("&amp;")?,
+                '<' => f.write_str("&lt;")?,
+                '>' => f.write_str("&gt;")?,
+                '"' => f.write_str("&quot;")?,
+                '\t' | '\n' | '\r' => f.write_char(' ')?,
+                '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}' => {}
+                _ => f.write_char(c)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_two_decimals_at_most() {
+        let all = [0.0, 1.0, -2.5, 3.046, 1e9, f32::NAN].map(num);
+        assert_eq!(all, ["0", "1", "-2.5", "3.05", "10000000", "0"]);
+        assert_eq!(num(-0.001), "0");
+    }
+
+    #[test]
+    fn texts_are_escaped_and_hold_no_control_character() {
+        let text = "void k<int&>(\"a\")\u{1}\n\u{7f}µ";
+        let shown = Escaped(text).to_string();
+        assert_eq!(shown, "void k&lt;int&amp;&gt;(&quot;a&quot;) µ");
+    }
+}
