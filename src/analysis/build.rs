@@ -329,6 +329,7 @@ fn build_ranks(
                 lanes: &rank.loop_lanes,
                 waits: &rank.waits,
                 on_gpu: rank.gpu.is_some(),
+                wanted: options.steps,
             };
             let found = steps::find(core, rules, args, of, watch)?;
             rank.steps = found.steps;

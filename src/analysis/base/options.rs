@@ -1,5 +1,6 @@
 //! Settings of the analysis, with the defaults that its figures are defined with.
 
+use crate::analysis::base::steps::StepClass;
 use crate::analysis::base::tails::OwnRule;
 use crate::model::LaneId;
 
@@ -38,6 +39,8 @@ pub struct Options {
     pub own: OwnRule,
     /// Loop lanes chosen by the user; each counts for its own rank.
     pub loop_lanes: Vec<LaneId>,
+    /// The only class of steps to look for; `None` = the best that there is.
+    pub steps: Option<StepClass>,
     /// Samples per step where the user knows them: rates are in samples, else in batches.
     pub samples_per_step: Option<u32>,
 }
@@ -61,6 +64,7 @@ impl Default for Options {
             cause_cov: 0.80,
             own: OwnRule::default(),
             loop_lanes: Vec::new(),
+            steps: None,
             samples_per_step: None,
         }
     }

@@ -49,7 +49,49 @@ pub enum StepSource {
     Optimizer,
 }
 
+/// What defines the steps of a loop: only steps of one class can be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StepClass {
+    /// Spans that state a step.
+    Explicit,
+    /// The fetches of the loop.
+    Fetch,
+    /// The marks of an optimizer.
+    Optimizer,
+}
+
+impl StepClass {
+    /// All classes, the one preferred first.
+    pub const ALL: [Self; 3] = [Self::Explicit, Self::Fetch, Self::Optimizer];
+
+    /// The name in reports and on the command line.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Explicit => "explicit",
+            Self::Fetch => "fetch",
+            Self::Optimizer => "optimizer",
+        }
+    }
+
+    /// The class of a name.
+    #[must_use]
+    pub fn named(key: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|c| c.key() == key)
+    }
+}
+
 impl StepSource {
+    /// What defines these steps.
+    #[must_use]
+    pub fn class(self) -> StepClass {
+        match self {
+            Self::Explicit => StepClass::Explicit,
+            Self::Fetches | Self::FetchesInsideSteps => StepClass::Fetch,
+            Self::Optimizer => StepClass::Optimizer,
+        }
+    }
+
     /// The words of reports.
     #[must_use]
     pub fn text(self) -> &'static str {
@@ -81,6 +123,8 @@ pub(in crate::analysis) struct Loop<'a> {
     pub waits: &'a LoopWaits,
     /// Its GPU's operations are recorded.
     pub on_gpu: bool,
+    /// The only class of steps to look for; `None` = the best that there is.
+    pub wanted: Option<StepClass>,
 }
 
 /// The steps of a loop. The first one of each run of the loader that the waits tell is marked; where they tell none, the
@@ -103,19 +147,23 @@ pub(in crate::analysis) fn find(
         explicit.pop();
     }
     let marked = explicit.iter().map(|m| m.0).collect();
-    let how = match explicit.is_empty() {
-        true => StepSource::Fetches,
-        false if coarse(&explicit, &derived) => StepSource::FetchesInsideSteps,
-        false => StepSource::Explicit,
+    let how = match (of.wanted, explicit.is_empty()) {
+        (Some(StepClass::Explicit), _) => StepSource::Explicit,
+        (Some(StepClass::Optimizer), _) => StepSource::Optimizer,
+        (Some(StepClass::Fetch), _) | (None, true) => StepSource::Fetches,
+        (None, false) if coarse(&explicit, &derived) => StepSource::FetchesInsideSteps,
+        (None, false) => StepSource::Explicit,
     };
-    let (mut steps, dropped) = if how == StepSource::Explicit {
-        let numbers = numbers(core, rules, args, lane, &explicit, watch)?;
-        (stated(core, &explicit, numbers), 0)
-    } else {
-        (derived, dropped)
+    let (mut steps, dropped) = match how {
+        StepSource::Explicit => {
+            let numbers = numbers(core, rules, args, lane, &explicit, watch)?;
+            (stated(core, &explicit, numbers), 0)
+        }
+        StepSource::Fetches | StepSource::FetchesInsideSteps => (derived, dropped),
+        StepSource::Optimizer => (Vec::new(), 0),
     };
     let mut how = how;
-    if steps.is_empty() {
+    if steps.is_empty() && of.wanted.is_none_or(|c| c == StepClass::Optimizer) {
         let mut ranges = of.lanes.iter().map(|&l| marks::steps(core, l));
         let ranges = ranges.find(|r| !r.is_empty()).unwrap_or_default();
         let ranges = ranges.into_iter().enumerate();
@@ -273,6 +321,16 @@ fn numbered(number: usize, range: TimeRange) -> Step {
         number: i64::try_from(number).ok(),
         span: None,
     }
+}
+
+/// Classes of steps that a loop can give, the one preferred first.
+pub(in crate::analysis) fn possible(core: &Core, of: Loop<'_>, marked: bool) -> Vec<StepClass> {
+    let there = |class: &StepClass| match class {
+        StepClass::Explicit => marked,
+        StepClass::Fetch => !from_fetches(core, of).0.is_empty(),
+        StepClass::Optimizer => of.lanes.iter().any(|&l| !marks::steps(core, l).is_empty()),
+    };
+    StepClass::ALL.into_iter().filter(there).collect()
 }
 
 /// A step from each fetch that a body follows, to the next fetch; the last one, or one whose container ends first,

@@ -6,6 +6,7 @@ pub(super) mod judged;
 pub(super) mod memory;
 pub(super) mod names;
 pub(super) mod pace;
+pub(super) mod parts;
 pub(super) mod ranks;
 pub(super) mod rates;
 pub(super) mod recorded;

@@ -161,7 +161,13 @@ pub(in crate::analysis) fn rows(
     steps.filter(|_| !watch.stopped()).map(row).collect()
 }
 
-fn launched_on(core: &Core, lanes: &[LaneId], range: TimeRange, gpu: usize) -> Launched {
+/// What calls of some lanes that start in a range launched on a GPU.
+pub(in crate::analysis) fn launched_on(
+    core: &Core,
+    lanes: &[LaneId],
+    range: TimeRange,
+    gpu: usize,
+) -> Launched {
     let mut sum = Launched::NOTHING;
     for &lane in lanes {
         for track in core

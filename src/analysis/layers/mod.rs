@@ -2,5 +2,6 @@
 
 pub(super) mod classify;
 pub(super) mod ids;
+pub(super) mod kernels;
 pub(super) mod names;
 pub(super) mod rules;

@@ -1,0 +1,325 @@
+//! What a recording gives to a comparison: the judged cycles of each rank with their parts, its kernels by name, and what
+//! tells whether two recordings are alike. Plain data: a saved report holds the same.
+
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
+
+use crate::analysis::Analysis;
+use crate::analysis::base::core::CallCursor;
+use crate::analysis::base::steps::{self, StepClass};
+use crate::analysis::base::tails::{Threads, own_lanes};
+use crate::analysis::figures::judged::Judged;
+use crate::analysis::figures::parts::{CPU_PARTS, GPU_PARTS};
+use crate::analysis::figures::step_table::launched_on;
+use crate::analysis::layers::ids::LayerId;
+use crate::analysis::layers::kernels::norm_kernel;
+use crate::analysis::layers::names::norm2;
+use crate::model::{LaneId, NameId, Role};
+use crate::time::TimeRange;
+
+/// Columns of steps that are compared, beside their time and its parts.
+pub const COLUMNS: [&str; 7] = [
+    "wait",
+    "wait_exposed",
+    "wait_hidden",
+    "gpu_busy",
+    "gpu_idle",
+    "launched",
+    "in_sync",
+];
+
+/// A judged cycle. Times in ns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SampleRow {
+    /// Index in the rank's steps.
+    pub step: usize,
+    /// Its step's number or name.
+    pub label: String,
+    /// Its step's number, where it has one.
+    pub number: Option<i64>,
+    /// Start, in time of its trace.
+    pub start: i64,
+    /// Length.
+    pub time: i64,
+    /// In the order of [`COLUMNS`]; `None` is not recorded.
+    pub columns: [Option<i64>; COLUMNS.len()],
+    /// End of the last GPU work launched in it after its own end.
+    pub gpu_lag: Option<i64>,
+    /// In the order of [`GPU_PARTS`].
+    pub gpu_parts: Option<[i64; GPU_PARTS.len()]>,
+    /// In the order of [`CPU_PARTS`].
+    pub cpu_parts: [i64; CPU_PARTS.len()],
+}
+
+/// Kernels of one normalised name in the judged cycles.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SampleKernel {
+    /// The name.
+    pub name: String,
+    /// Operations.
+    pub count: u64,
+    /// Sum of their durations, ns.
+    pub time: i64,
+    /// (place of the cycle, sum of durations in it), ascending, cycles without it left out.
+    pub by_cycle: Vec<(u32, i64)>,
+}
+
+/// One rank of a recording.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// Its number.
+    pub rank: u32,
+    /// What defines its steps; `None` without steps.
+    pub steps_how: Option<StepClass>,
+    /// Classes of steps that it can give.
+    pub can: Vec<StepClass>,
+    /// Steps found.
+    pub steps: usize,
+    /// Whole cycles that are left out, because the loader started in them.
+    pub left_out: usize,
+    /// The judged cycles, ascending.
+    pub rows: Vec<SampleRow>,
+    /// A GPU of its own has operations.
+    pub gpu: bool,
+    /// What its waits are: tracer and family of spans.
+    pub waits: BTreeSet<String>,
+    /// Its kernels by name, ascending.
+    pub kernels: Vec<SampleKernel>,
+    /// Whether `by_cycle` of the kernels is there.
+    pub kernels_by_cycle: bool,
+    /// The kind of its verdict.
+    pub verdict: String,
+    /// Its verdict in one sentence.
+    pub headline: String,
+}
+
+/// What opens as one trace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recording {
+    /// Unix time of the trace's zero, ns.
+    pub origin: Option<i64>,
+    /// The trace's extent.
+    pub extent: TimeRange,
+    /// Its spans.
+    pub spans: u64,
+    /// Runs in it that cannot be taken for one: a comparison is of one run.
+    pub runs: usize,
+    /// How it was recorded: tracers, versions, what they were told to record.
+    pub recorder: Vec<String>,
+    /// Names of its GPUs.
+    pub hardware: Vec<String>,
+    /// Recorded worker lanes.
+    pub workers: usize,
+    /// Its ranks, ascending.
+    pub ranks: Vec<Sample>,
+}
+
+impl Recording {
+    /// Of an analysis. `told` is what the files say of their recorder, beyond its name.
+    #[must_use]
+    pub fn of(analysis: &Analysis, told: &[String]) -> Self {
+        let trace = analysis.trace();
+        let producers = trace.sources().iter();
+        let recorder = producers.map(|s| match s.producer.as_str() {
+            "" => s.tracer.name.to_owned(),
+            producer => producer.to_owned(),
+        });
+        let recorder: BTreeSet<String> = recorder.chain(told.iter().cloned()).collect();
+        let devices = trace.devices().iter().filter_map(|d| d.name.clone());
+        let hardware: BTreeSet<String> = devices.collect();
+        let worker = |l: &LaneId| analysis.role(*l) == Role::Worker;
+        let stated = stated_ranks(analysis);
+        let number = |rank: usize| stated.as_ref().map(|all| all[rank]);
+        let mut ranks: Vec<Sample> = (0..analysis.ranks().len())
+            .map(|rank| {
+                let mut sample = sample(analysis, rank);
+                sample.rank = number(rank).unwrap_or(sample.rank);
+                sample
+            })
+            .collect();
+        ranks.sort_by_key(|r| r.rank);
+        Self {
+            runs: match stated {
+                Some(_) => 1,
+                None => analysis.identity().runs.len(),
+            },
+            origin: trace.unix_origin(),
+            extent: trace.extent(),
+            spans: trace.counted_spans(),
+            recorder: recorder.into_iter().collect(),
+            hardware: hardware.into_iter().collect(),
+            workers: trace.lane_ids().filter(worker).count(),
+            ranks,
+        }
+    }
+
+    /// The same with one rank alone.
+    #[must_use]
+    pub fn only(mut self, rank: u32) -> Self {
+        self.ranks.retain(|r| r.rank == rank);
+        self
+    }
+}
+
+/// The ranks that the files of several runs state, by rank: where all differ, whoever named the files together means one
+/// job, although they were not recorded at the same time.
+fn stated_ranks(analysis: &Analysis) -> Option<Vec<u32>> {
+    if analysis.identity().runs.len() < 2 {
+        return None;
+    }
+    let trace = analysis.trace();
+    let stated = |r: &crate::analysis::Rank| trace.source(trace.lane(r.loop_lane?).source).rank;
+    let all: Vec<u32> = analysis.ranks().iter().map(stated).collect::<Option<_>>()?;
+    let distinct: BTreeSet<u32> = all.iter().copied().collect();
+    (distinct.len() == all.len()).then_some(all)
+}
+
+fn sample(analysis: &Analysis, rank: usize) -> Sample {
+    let extent = analysis.trace().extent();
+    // Nothing lies inside an empty window, not even what has no length.
+    let end = extent.end.max(extent.start.saturating_add(1));
+    let judged = analysis.judged(rank, TimeRange { end, ..extent });
+    let r = &analysis.ranks()[rank];
+    let of = steps::Loop {
+        lanes: &r.loop_lanes,
+        waits: &r.waits,
+        on_gpu: r.gpu.is_some(),
+        wanted: None,
+    };
+    let verdict = analysis.verdict(rank, judged.window);
+    Sample {
+        rank: r.rank,
+        steps_how: (!r.steps.is_empty()).then(|| r.steps_how.class()),
+        can: steps::possible(&analysis.core, of, !r.marks.is_empty()),
+        steps: r.steps.len(),
+        left_out: judged.left_out().count(),
+        rows: rows(analysis, &judged),
+        gpu: r.gpu.is_some(),
+        waits: wait_families(analysis, &judged),
+        kernels: kernels(analysis, &judged),
+        kernels_by_cycle: true,
+        verdict: verdict.kind().key().to_owned(),
+        headline: verdict
+            .issues
+            .first()
+            .map_or_else(String::new, |i| i.text.verdict.clone()),
+    }
+}
+
+fn rows(analysis: &Analysis, judged: &Judged) -> Vec<SampleRow> {
+    let rank = judged.rank;
+    let (core, r) = (&analysis.core, &analysis.ranks[rank]);
+    let gpu = r.gpu.map(|g| (g, &analysis.gpus[g]));
+    let parts = analysis.gpu_parts(rank);
+    let sync = &analysis.rank_sets[rank].sync;
+    let lanes = r.loop_lane.map(|l| own_lanes(core, l, Threads::Process));
+    let lanes = lanes.unwrap_or_default();
+    let syncs = analysis.recorded[rank].syncs();
+    let row = |cycle: &crate::analysis::figures::judged::CycleRow| {
+        let (range, step) = (cycle.range, &r.steps[cycle.step]);
+        let launched = gpu.map(|(g, _)| launched_on(core, &lanes, range, g));
+        SampleRow {
+            step: cycle.step,
+            label: step.label.clone(),
+            number: step.number,
+            start: range.start,
+            time: range.len(),
+            columns: [
+                cycle.wait,
+                cycle.wait_exposed,
+                cycle.wait_hidden,
+                gpu.map(|(_, g)| g.busy.measure_in(range)),
+                gpu.map(|(_, g)| g.idle.measure_in(range)),
+                launched.map(|l| l.sum),
+                syncs.then(|| sync.measure_in(range)),
+            ],
+            gpu_lag: launched.and_then(|l| l.last).map(|last| last - range.end),
+            gpu_parts: parts.as_ref().map(|p| p.of(range)),
+            cpu_parts: analysis.cpu_parts(rank, range),
+        }
+    };
+    judged.rows().map(row).collect()
+}
+
+/// What the waits of the judged cycles are. Two kinds of spans may begin and end at different places of the same wait.
+fn wait_families(analysis: &Analysis, judged: &Judged) -> BTreeSet<String> {
+    let trace = analysis.trace();
+    let waits = analysis.rank_waits(judged.rank);
+    let inside = waits.filter(|w| judged.set.contains(w.range.start));
+    let family = |w: &crate::analysis::Wait| {
+        let lane = trace.spans().lane(w.span);
+        let tracer = trace.source(trace.lane(lane).source).tracer.key;
+        let name = trace.span_name(w.span);
+        // One loader with or without workers.
+        let loader = name.starts_with("enumerate(DataLoader)#") && name.ends_with("__next__");
+        match loader {
+            true => format!("{tracer} DataLoader.__next__"),
+            false => format!("{tracer} {}", norm2(name)),
+        }
+    };
+    inside.map(family).collect()
+}
+
+/// Compute and communication of a rank's GPU by normalised name. An operation belongs to the cycle in which its call
+/// starts; without a known call to the one in which it starts itself.
+fn kernels(analysis: &Analysis, judged: &Judged) -> Vec<SampleKernel> {
+    let (core, r) = (&analysis.core, &analysis.ranks[judged.rank]);
+    let Some(gpu) = r.gpu else {
+        return Vec::new();
+    };
+    let cycles: Vec<TimeRange> = judged.rows().map(|c| c.range).collect();
+    let cycle = |t: i64| {
+        let i = cycles.partition_point(|c| c.start <= t).checked_sub(1)?;
+        cycles[i].contains(t).then_some(i)
+    };
+    let training = core.identity.training(r.rank);
+    let spans = core.trace.spans();
+    // By distinct name: its place; by place and cycle: number and time.
+    let mut places: FxHashMap<NameId, usize> = FxHashMap::default();
+    let mut names: FxHashMap<String, usize> = FxHashMap::default();
+    let mut sums: FxHashMap<(usize, usize), (u64, i64)> = FxHashMap::default();
+    for lane in core.gpu_lanes(gpu) {
+        let columns = core.columns(lane);
+        let mut calls = CallCursor::new(core, crate::model::SpanId(columns.first));
+        for i in 0..columns.len() {
+            if !matches!(columns.of[i], LayerId::GPU_COMPUTE | LayerId::GPU_COMM) {
+                continue;
+            }
+            let call = calls.call(columns.id(i));
+            let by = call.map(|c| core.identity.process(spans.lane(c)));
+            if training.is_some() && by.is_some_and(|by| by != training) {
+                continue;
+            }
+            let Some(at) = cycle(call.map_or(columns.starts[i], |c| spans.start(c))) else {
+                continue;
+            };
+            let name = spans.name(columns.id(i));
+            let place = *places.entry(name).or_insert_with(|| {
+                let short = norm_kernel(core.trace.name(name)).into_owned();
+                let next = names.len();
+                *names.entry(short).or_insert(next)
+            });
+            let sum = sums.entry((place, at)).or_default();
+            sum.0 += 1;
+            sum.1 = sum.1.saturating_add(columns.durs[i]);
+        }
+    }
+    let mut out = vec![SampleKernel::default(); names.len()];
+    let mut cells: Vec<_> = sums.into_iter().collect();
+    cells.sort_unstable();
+    for ((place, at), (count, time)) in cells {
+        let kernel = &mut out[place];
+        kernel.count += count;
+        kernel.time = kernel.time.saturating_add(time);
+        let at = u32::try_from(at).unwrap_or(u32::MAX);
+        kernel.by_cycle.push((at, time));
+    }
+    let mut named: Vec<_> = names.into_iter().collect();
+    named.sort_unstable();
+    for (name, place) in named.iter_mut() {
+        out[*place].name = std::mem::take(name);
+    }
+    out.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    out
+}
