@@ -65,6 +65,7 @@ pub fn analyse(opened: Opened, scope: &Scope) -> Result<Analysed, CliError> {
     };
     let options = Options {
         loop_lanes: loop_lanes(&trace, scope)?,
+        steps: scope.steps,
         ..Options::default()
     };
     let built = Analysis::with_args(Arc::clone(&trace), &rules, &options, &args, &|_permille| {

@@ -8,7 +8,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::by::By;
-use crate::analysis::IssueKind;
+use crate::analysis::{IssueKind, StepClass};
 use crate::time::{TimeRange, parse_ns, parse_range};
 use crate::view::Theme;
 
@@ -41,7 +41,7 @@ pub enum Command {
     /// Compare figures with limits; the exit code is 0 where they hold, 3 where not, 4 where it cannot be told (also
     /// because not all of the input was read), 1 where a path cannot be read.
     Check(Check),
-    /// Put two traces side by side.
+    /// Compare recordings before and after a change: what may be said of the steps, and where their time went.
     Compare(Compare),
     /// Predict the step time for other numbers of workers, cores, a cache, or no synchronisation; the exit code is 4
     /// where too little is recorded for that.
@@ -87,6 +87,9 @@ pub struct Scope {
     /// Layer rules to read before the built-in ones (TOML; see docs/rules.md).
     #[arg(long, value_name = "FILE")]
     pub rules: Option<PathBuf>,
+    /// The only class of steps to look for.
+    #[arg(skip)]
+    pub steps: Option<StepClass>,
     /// Lane of the training loop, where another one was taken for it: C500.500. May be repeated, once for each rank.
     #[arg(long = "loop", value_name = "LANE")]
     pub loop_lanes: Vec<String>,
@@ -234,22 +237,32 @@ pub struct Check {
     /// Smallest overlap of two streams of a GPU, as share of the shorter busy time: 7:16=50%.
     #[arg(long, value_name = "A:B=PCT", value_parser = parse_overlap)]
     pub min_overlap: Vec<Overlap>,
+    /// Compare the steps with these recordings, or with reports of them saved by `report --json`; then each PATH is a
+    /// recording of its own.
+    #[arg(long, value_name = "BEFORE", num_args = 1.., conflicts_with = "range")]
+    pub against: Vec<PathBuf>,
+    /// By how much steps may have become longer.
+    #[arg(long, value_name = "PCT", default_value = "3%", requires = "against")]
+    pub max_slowdown: Percent,
+    /// Compare although the GPU work is mostly different.
+    #[arg(long, requires = "against")]
+    pub allow_other_program: bool,
 }
 
 impl Check {
-    /// Nothing to check was named.
-    pub fn has_no_limit(&self) -> bool {
+    /// Some figure of the recording itself is to be checked.
+    pub fn limits_figures(&self) -> bool {
         let shares = [
             self.max_exposed_wait,
             self.max_stall,
             self.max_late_rank,
             self.min_judged,
         ];
-        shares.iter().all(Option::is_none)
-            && self.max_step_time.is_none()
-            && self.max_clock_error.is_none()
-            && self.expect.is_empty()
-            && self.min_overlap.is_empty()
+        shares.iter().any(Option::is_some)
+            || self.max_step_time.is_some()
+            || self.max_clock_error.is_some()
+            || !self.expect.is_empty()
+            || !self.min_overlap.is_empty()
     }
 }
 
@@ -339,13 +352,22 @@ pub struct Overlap {
 /// `stallscope compare`.
 #[derive(Args, Debug)]
 pub struct Compare {
-    /// The trace before the change.
-    pub before: PathBuf,
-    /// The trace after it.
-    pub after: PathBuf,
+    /// Recordings before the change; without --after the last of two is the one after it. Several files of one recording:
+    /// their folder, or joined by +.
+    #[arg(value_name = "PATH", required = true)]
+    pub before: Vec<PathBuf>,
+    /// Recordings after the change.
+    #[arg(long, value_name = "PATH", num_args = 1..)]
+    pub after: Vec<PathBuf>,
     #[command(flatten)]
     /// How to open.
     pub open: Open,
+    /// Changes below this share of the step are small.
+    #[arg(long, value_name = "PCT", default_value = "3%")]
+    pub limit: Percent,
+    /// What defines the steps of both sides, where it shall not be what both have.
+    #[arg(long, value_name = "CLASS", value_parser = step_classes())]
+    pub steps: Option<StepClass>,
     /// Only this rank.
     #[arg(long, value_name = "N")]
     pub rank: Option<u32>,
@@ -353,8 +375,17 @@ pub struct Compare {
     #[arg(long, value_name = "FILE")]
     pub rules: Option<PathBuf>,
     /// JSON instead of text.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "csv")]
     pub json: bool,
+    /// A line per figure and rank as CSV instead of text.
+    #[arg(long)]
+    pub csv: bool,
+}
+
+/// The classes of steps by their names.
+fn step_classes() -> impl TypedValueParser<Value = StepClass> {
+    PossibleValuesParser::new(StepClass::ALL.map(StepClass::key))
+        .map(|name| StepClass::named(&name).unwrap_or(StepClass::Explicit))
 }
 
 /// `stallscope whatif`.

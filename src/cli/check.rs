@@ -5,8 +5,9 @@ use std::io::Write;
 
 use super::analyse::{self, Analysed};
 use super::args::{Check, Overlap, Percent};
+use super::losses::Losses;
 use super::steady::Steady;
-use super::table::{Table, percent, printable};
+use super::table::{Table, percent, printable, sentence};
 use super::{CliError, EXIT_BROKEN, EXIT_INCONCLUSIVE, EXIT_UNREADABLE, load};
 use crate::analysis::{
     ClockRelation, IdleClass, IssueKind, JobMissing, JobVerdict, Union, Verdict, counted,
@@ -16,9 +17,12 @@ use crate::time::{about_ns, format_ns};
 
 /// What became of one limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
+pub enum Outcome {
+    /// Yes.
     Holds,
+    /// No.
     Broken,
+    /// Nobody knows.
     Inconclusive,
 }
 
@@ -33,29 +37,44 @@ impl Outcome {
 }
 
 /// One limit on one rank or pair of streams.
-struct Line {
-    what: String,
-    limit: String,
-    measured: String,
-    outcome: Outcome,
-    note: String,
+pub struct Line {
+    /// The figure.
+    pub what: String,
+    /// The limit in words.
+    pub limit: String,
+    /// The figure's value in words.
+    pub measured: String,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// What it rests on.
+    pub note: String,
 }
 
 /// Runs the command.
 pub fn run(args: &Check, out: &mut dyn Write) -> Result<u8, CliError> {
-    if args.has_no_limit() {
+    if !args.limits_figures() {
         return Err(CliError::Usage(
             "check needs a limit: --max-exposed-wait 5%, --max-stall 5%, --max-step-time 120ms, --max-late-rank 10%, \
-             --min-judged 50%, --expect COMPUTE_BOUND or --min-overlap 7:16=50%."
+             --min-judged 50%, --expect COMPUTE_BOUND, --min-overlap 7:16=50% or --against BEFORE."
                 .to_owned(),
         ));
     }
     let opened = load::open(&args.input.paths, &args.input.open)?;
     let a = analyse::analyse(opened, &args.scope)?;
     let mut lines = judge(&a, args);
-    doubt(&mut lines, &a);
+    doubt(&mut lines, a.losses, a.wrong_rules);
+    conclude(&lines, &[], a.losses.unread, out)
+}
+
+/// Prints what became of the limits, and sentences below; the exit code follows from the worst.
+pub fn conclude(
+    lines: &[Line],
+    below: &[String],
+    unread: bool,
+    out: &mut dyn Write,
+) -> Result<u8, CliError> {
     let mut t = Table::new(&["limit on", "limit", "measured", "<", "<"]);
-    for l in &lines {
+    for l in lines {
         t.row(vec![
             l.what.clone(),
             l.limit.clone(),
@@ -65,7 +84,7 @@ pub fn run(args: &Check, out: &mut dyn Write) -> Result<u8, CliError> {
         ]);
     }
     let any = |o: Outcome| lines.iter().any(|l| l.outcome == o);
-    let code = if a.losses.unread {
+    let code = if unread {
         EXIT_UNREADABLE
     } else if any(Outcome::Broken) {
         EXIT_BROKEN
@@ -74,16 +93,18 @@ pub fn run(args: &Check, out: &mut dyn Write) -> Result<u8, CliError> {
     } else {
         0
     };
-    super::written(code, out.write_all(t.render().as_bytes()))
+    let below = below.iter().map(|text| sentence(&printable(text)));
+    let text: String = std::iter::once(t.render()).chain(below).collect();
+    super::written(code, out.write_all(text.as_bytes()))
 }
 
 /// What holds for a part may not hold for the whole: a limit holds only where everything was read as it was meant.
-fn doubt(lines: &mut [Line], a: &Analysed) {
+pub fn doubt(lines: &mut [Line], losses: Losses, wrong_rules: usize) {
     let mut why = Vec::new();
-    if a.losses.unread || a.losses.incomplete {
+    if losses.unread || losses.incomplete {
         why.push("not all of the input was read");
     }
-    if a.wrong_rules > 0 {
+    if wrong_rules > 0 {
         why.push("not all rules could be used");
     }
     if why.is_empty() {
@@ -97,7 +118,8 @@ fn doubt(lines: &mut [Line], a: &Analysed) {
     }
 }
 
-fn judge(a: &Analysed, args: &Check) -> Vec<Line> {
+/// Judges the limits on figures of one recording.
+pub fn judge(a: &Analysed, args: &Check) -> Vec<Line> {
     let mut lines = Vec::new();
     let ranks = a.ranks();
     let name = |what: &str, rank: usize| {

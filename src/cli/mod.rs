@@ -10,6 +10,7 @@ use clap::{CommandFactory, Parser};
 
 use crate::import::LoadError;
 
+mod against;
 mod analyse;
 mod args;
 mod by;
@@ -23,6 +24,7 @@ mod messages;
 mod notices;
 #[cfg(feature = "png")]
 mod png;
+mod recordings;
 mod report;
 mod rows;
 mod runs;
@@ -214,6 +216,7 @@ fn run(command: Command, out: &mut dyn Write) -> Result<u8, CliError> {
             "This program was built without pictures: build it with the feature `png` or `gui`."
                 .to_owned(),
         )),
+        Command::Check(args) if !args.against.is_empty() => against::run(&args, out),
         Command::Check(args) => check::run(&args, out),
         Command::Compare(args) => compare::run(&args, out),
         Command::Whatif(args) => whatif::run(&args, out),

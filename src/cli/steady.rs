@@ -1,32 +1,22 @@
-//! The steps that limits, comparisons and predictions are about: those that the verdicts judge.
+//! The steps that limits and predictions are about: those that the verdicts judge.
 
 use super::analyse::Analysed;
-use crate::analysis::{Judged, Pace, StepRow, counted};
+use crate::analysis::{Judged, Pace, counted};
 use crate::time::format_count;
 
 /// Steps of one rank.
-pub struct Steady<'a> {
-    /// The steps of the judged cycles.
-    pub rows: Vec<&'a StepRow>,
+pub struct Steady {
     /// What is judged.
     pub judged: Judged,
     /// What the judged steps take; `None` without any.
     pub pace: Option<Pace>,
 }
 
-impl<'a> Steady<'a> {
+impl Steady {
     /// Of a rank.
-    pub fn of(a: &'a Analysed, rank: usize) -> Self {
+    pub fn of(a: &Analysed, rank: usize) -> Self {
         let judged = a.analysis.judged(rank, a.window);
-        let (rows, _partial) = a.analysis.step_rows(rank, a.analysis.trace().extent());
-        let places = judged.rows().map(|c| c.step);
         Self {
-            rows: places
-                .filter_map(|step| {
-                    let i = rows.binary_search_by_key(&step, |r| r.step).ok()?;
-                    Some(rows[i])
-                })
-                .collect(),
             pace: a.analysis.pace(&judged),
             judged,
         }

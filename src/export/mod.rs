@@ -1,5 +1,7 @@
 //! What leaves the program: pictures, reports, tables.
 
+pub mod baseline;
+pub mod comparison;
 pub mod names;
 #[cfg(feature = "png")]
 pub mod png;

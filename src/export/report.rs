@@ -3,7 +3,9 @@
 
 use serde_json::{Map, Value, json};
 
+use super::baseline::Baseline;
 use super::rows::{self, by_phase, object};
+use crate::analysis::compare::Recording;
 use crate::analysis::{
     Analysis, ColumnSummary, GapCause, GpuHow, LayerId, OwnRule, RankMeans, RateSet, Rates,
     StepRow, StepSource, Verdict, round6,
@@ -46,6 +48,10 @@ pub struct ReportOptions {
     pub notices: Vec<Value>,
     /// Which launches are a CPU span's own.
     pub own: OwnRule,
+    /// What the files say of how they were recorded, for comparisons with later recordings.
+    pub recorder: Vec<String>,
+    /// Not all of the input was read.
+    pub incomplete: bool,
 }
 
 mod identity;
@@ -116,6 +122,7 @@ pub fn report(analysis: &Analysis, options: &ReportOptions) -> Value {
     put("overlap", overlap);
     put("overlap_left_out", left_out.into());
     put("queue", queue(analysis, window));
+    put("compare", baseline(analysis, options, window));
     put("launch", launch(analysis, window));
     put("lanes", lanes(analysis, window));
     let mut by_span = [Object::new(), Object::new(), Object::new()];
@@ -130,6 +137,16 @@ pub fn report(analysis: &Analysis, options: &ReportOptions) -> Value {
         windows::add(analysis, options, window, grid, &mut out);
     }
     out.into()
+}
+
+/// What a later recording can be compared with; `null` for a part of a recording.
+fn baseline(analysis: &Analysis, options: &ReportOptions, window: TimeRange) -> Value {
+    if !window.covers(analysis.trace().extent()) {
+        return Value::Null;
+    }
+    let recording = Recording::of(analysis, &options.recorder);
+    let saved = Baseline::of(&recording, options.incomplete);
+    serde_json::to_value(saved).unwrap_or(Value::Null)
 }
 
 fn share(x: Option<f64>) -> Value {

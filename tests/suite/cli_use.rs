@@ -307,17 +307,22 @@ fn what_a_tracer_does_not_record_is_unknown() {
     assert!(figures["in_sync"].is_null() && figures["steps"][0]["gpu_busy"].is_null());
     assert!(figures["wait"].as_i64().unwrap() > 0);
     let value = json(&["compare", "--json", &dftracer, &torch]);
-    let medians = value["ranks"][0]["medians"].as_array().unwrap();
-    let of = |name: &str| medians.iter().find(|m| m["name"] == name).unwrap();
-    for name in ["in synchronising calls", "exposed", "phase optimizer"] {
+    let figures = value["ranks"][0]["figures"].as_array().unwrap();
+    let of = |name: &str| figures.iter().find(|m| m["name"] == name).unwrap();
+    for name in ["in_sync", "wait_exposed", "gpu_busy"] {
         let row = of(name);
         assert!(
             row["before"].is_null() && row["after"].as_i64().unwrap() > 0,
             "{row}"
         );
-        assert!(row["change"].is_null() && row["rating"].is_null(), "{row}");
+        assert!(
+            row["shift"].is_null() && row["reason"] == "not_recorded",
+            "{row}"
+        );
     }
-    assert_eq!(of("step")["rating"], "material");
+    // Each tracer has spans of its own for a wait.
+    assert_eq!(of("wait")["reason"], "unlike_waits");
+    assert!(of("step")["shift"].is_i64());
 }
 
 /// Columns of the step table that only GPU events can fill, besides those named in the test.

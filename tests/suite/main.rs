@@ -15,6 +15,7 @@ mod cli_check;
 mod cli_losses;
 mod cli_use;
 mod common;
+mod compare;
 mod containers;
 mod counters;
 mod fuzz_smoke;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::analyse::{self, Analysed};
 use super::args::Report;
 use super::table::sentence;
-use super::{CliError, load, notices, runs};
+use super::{CliError, load, notices, recordings, runs};
 use crate::export::report::{ReportOptions, report};
 
 mod by;
@@ -51,6 +51,8 @@ fn json(a: &Analysed, args: &Report) -> Value {
         window: Some(a.window),
         grid: args.windows,
         light: args.brief,
+        recorder: recordings::told(a),
+        incomplete: a.losses.unread || a.losses.incomplete,
         notices: imported.chain(of_analysis(a)).collect(),
         ..ReportOptions::default()
     };
@@ -58,8 +60,12 @@ fn json(a: &Analysed, args: &Report) -> Value {
     if let Some(rank) = a.rank
         && let Some(Value::Object(ranks)) = value.get_mut("ranks")
     {
-        let wanted = a.analysis.ranks()[rank].rank.to_string();
+        let number = a.analysis.ranks()[rank].rank;
+        let wanted = number.to_string();
         ranks.retain(|key, _figures| *key == wanted);
+        if let Some(Value::Array(ranks)) = value.pointer_mut("/compare/ranks") {
+            ranks.retain(|r| r["rank"] == number);
+        }
     }
     value
 }

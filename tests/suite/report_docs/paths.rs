@@ -322,5 +322,33 @@ window_totals.*.sum | ns | Sum of the fixed windows; `proc_max`, `dfa_sum`, `dfa
 window_totals.*.proc_max
 window_totals.*.dfa_sum
 window_totals.*.dfa_proc_max
+compare.origin | ns | What a later recording is compared with, of a whole recording; Unix time of the trace's zero
+compare.extent | ns, ns | Begin and end of the trace
+compare.spans | count | Its spans
+compare.runs | count | Its runs, if they are not the ranks of one job
+compare.incomplete | flag | Not all of the input was read
+compare.recorder | list | What wrote it, and what that was told to record
+compare.hardware | list | Names of its GPUs
+compare.workers | count | Recorded worker lanes
+compare.ranks.*.rank | count | A rank
+compare.ranks.*.steps_how | text | What defines its steps: `explicit`, `fetch` or `optimizer`
+compare.ranks.*.steps | count | Its steps
+compare.ranks.*.left_out | count | Whole cycles that are not judged, because the loader started in them
+compare.ranks.*.gpu | flag | A GPU of its own has operations
+compare.ranks.*.waits | list | Tracer and name of the spans that are its waits
+compare.ranks.*.verdict | text | The kind of its verdict
+compare.ranks.*.headline | text | Its verdict in a sentence
+compare.ranks.*.cycles.*.step | text | A judged cycle: number or name of its step
+compare.ranks.*.cycles.*.index | count | Place of its step among those of the rank
+compare.ranks.*.cycles.*.number | count | Number of its step, where it has one
+compare.ranks.*.cycles.*.start | ns | When it began
+compare.ranks.*.cycles.*.time | ns | Its length
+compare.ranks.*.cycles.*.figures.* | ns | As the step's of the same name
+compare.ranks.*.cycles.*.gpu_lag | ns | End of the last GPU work launched in it after its own end
+compare.ranks.*.cycles.*.gpu_parts.* | ns | Its time by what the GPU did and what kept it idle; adds up to it, parts of nothing are left out
+compare.ranks.*.cycles.*.cpu_parts.* | ns | Its time by phase of the loop's thread; adds up to it likewise
+compare.ranks.*.kernels.*.name | text | A normalised name of GPU kernels
+compare.ranks.*.kernels.*.count | count | Operations of that name launched in the judged cycles
+compare.ranks.*.kernels.*.time | ns | Sum of their durations
 windows_error | text | Why there are no fixed windows
 ";
