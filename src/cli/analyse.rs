@@ -9,7 +9,7 @@ use super::args::Scope;
 use super::load::Opened;
 use super::losses::Losses;
 use super::messages::warn;
-use crate::analysis::{Analysis, Found, GoOn, Options, Rules, placed};
+use crate::analysis::{Analysis, ArgSource, Found, GoOn, Options, Rules, placed};
 use crate::import::{ImportReport, SharedArgs, read_small};
 use crate::model::{LaneId, SpanId, Trace};
 use crate::time::{TimeRange, parse_range};
@@ -22,6 +22,8 @@ pub struct Analysed {
     pub report: ImportReport,
     /// What did not get into the timeline.
     pub losses: Losses,
+    /// Reads args of spans.
+    pub args: Arc<SharedArgs>,
     /// Rules of the user that could not be used.
     pub wrong_rules: usize,
     /// The part of the trace that counts.
@@ -33,6 +35,18 @@ pub struct Analysed {
 }
 
 impl Analysed {
+    /// Args of spans, for figures that ask for them.
+    pub fn args(&self) -> impl ArgSource + '_ {
+        |spans: &[SpanId], go_on: &GoOn<'_>, found: &mut Found<'_>| {
+            self.args.each(spans, go_on, found);
+        }
+    }
+
+    /// The only rank asked for, by its number.
+    pub fn number(&self) -> Option<u32> {
+        Some(self.analysis.ranks()[self.rank?].rank)
+    }
+
     /// Indices of the ranks asked for.
     pub fn ranks(&self) -> Vec<usize> {
         match self.rank {
@@ -59,7 +73,7 @@ pub fn analyse(opened: Opened, scope: &Scope) -> Result<Analysed, CliError> {
         unplaced.each(spans, go_on, found);
     };
     let trace = placed(trace, &rules, &args, &|| true);
-    let reader = SharedArgs::new(Arc::clone(&trace));
+    let reader = Arc::new(SharedArgs::new(Arc::clone(&trace)));
     let args = |spans: &[SpanId], go_on: &GoOn<'_>, found: &mut Found<'_>| {
         reader.each(spans, go_on, found);
     };
@@ -79,6 +93,7 @@ pub fn analyse(opened: Opened, scope: &Scope) -> Result<Analysed, CliError> {
         analysis,
         report,
         losses,
+        args: reader,
         wrong_rules,
         window,
         chosen: scope.range.is_some(),

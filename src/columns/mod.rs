@@ -30,12 +30,12 @@ mod workers;
 pub use lanes::LANE;
 pub use layers::LAYER;
 pub use name_times::NAME_TIME;
-pub use names::{NAME, SPAN};
+pub use names::{LAG, SPAN};
 pub use queues::QUEUE;
 pub use ranks::RANK;
 pub use steps::{STEP, is_empty_phase};
 pub use streams::STREAM_PAIR;
-pub use syncs::{SYNC, SYNC_NAME};
+pub use syncs::{SYNC, SYNC_CALLER, SYNC_LINE, SYNC_NAME};
 pub use waits::WAIT;
 pub use whatif::WHAT_IF;
 pub use workers::WORKER;
@@ -316,7 +316,7 @@ mod tests {
     fn columns_have_one_key_and_what_their_outputs_need() {
         check("LANE", LANE);
         check("LAYER", LAYER);
-        check("NAME", NAME);
+        check("LAG", LAG);
         check("NAME_TIME", NAME_TIME);
         check("QUEUE", QUEUE);
         check("RANK", RANK);
@@ -324,6 +324,8 @@ mod tests {
         check("STEP", STEP);
         check("STREAM_PAIR", STREAM_PAIR);
         check("SYNC", SYNC);
+        check("SYNC_CALLER", SYNC_CALLER);
+        check("SYNC_LINE", SYNC_LINE);
         check("SYNC_NAME", SYNC_NAME);
         check("WAIT", WAIT);
         check("WHAT_IF", WHAT_IF);

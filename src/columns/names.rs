@@ -2,14 +2,17 @@
 
 use super::Column;
 use super::Get::{Count, Flag, Text, Time};
-use super::Output::Text as Report;
-use crate::analysis::{NameRow, SpanFigures};
+use super::Output::{Json, Panel};
+use crate::analysis::{LagRow, SpanFigures};
 
-/// CPU spans by name against the GPU work that they launched.
-pub const NAME: &[Column<NameRow>] = columns! { NameRow:
-    "name" "Span" "Name of the CPU span": Text(|a, n| Some(a.trace().name(n.name).into())), text("span");
-    "layer" "Layer" "What it is for":
-        Text(|a, n| Some(a.layers().info(n.layer).name.as_str().into())), text("layer"), only_in(Report);
+/// CPU spans by name and caller against the GPU work that they launched.
+pub const LAG: &[Column<LagRow>] = columns! { LagRow:
+    "name" "Span" "Name of the CPU spans, below what they lie in":
+        Text(|a, n| Some(a.trace().name(n.name).into())), text("span");
+    "layer" "Layer" "What they are for":
+        Text(|a, n| Some(a.layers().info(n.layer).name.as_str().into())), text("layer"), not_in(Panel);
+    "kind" "Kind" "What they are as callers: range, module, python, op": Text(|_, n| Some(n.kind.key().into())), only_in(Json);
+    "depth" "Depth" "How many of the rows before lie around it": Count(|_, n| Some(n.depth.into())), only_in(Json);
     "count" "Calls" "Spans of this name": Count(|_, n| Some(n.count)), text("calls");
     "cpu_time" "CPU time" "Sum of their lengths": Time(|_, n| Some(n.cpu_time)), text("CPU time");
     "gpu_launched" "GPU launched" "Sum of the GPU work that they launched":

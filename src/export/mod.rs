@@ -2,6 +2,7 @@
 
 pub mod baseline;
 pub mod comparison;
+pub mod callers;
 pub mod names;
 #[cfg(feature = "png")]
 pub mod png;

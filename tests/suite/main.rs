@@ -10,6 +10,7 @@ mod analysis_runs;
 mod analysis_verdicts;
 mod architecture;
 mod arrows;
+mod callers;
 mod cli;
 mod cli_check;
 mod cli_losses;

@@ -146,17 +146,30 @@ fn page() -> Page {
     );
     rows.rows(columns::SPAN, &kind("CPU spans", "annotations.*", "", ""));
     rows.rows(
-        columns::NAME,
+        columns::LAG,
         &kind(
-            "CPU spans by name",
-            "",
+            "CPU spans by name and caller",
+            "lag.*",
             "CPU spans and the GPU work that they launched",
             "CPU/GPU lag",
         ),
     );
     rows.rows(
         columns::SYNC,
-        &kind("Calls that wait for the GPU", "syncs.*", "", "Syncs"),
+        &kind("Calls that wait for the GPU", "syncs.*", "", ""),
+    );
+    rows.rows(
+        columns::SYNC_CALLER,
+        &kind(
+            "Their callers",
+            "sync_callers.*",
+            "Calls that wait for the GPU",
+            "",
+        ),
+    );
+    rows.rows(
+        columns::SYNC_LINE,
+        &kind("Callers and their calls", "", "", "Syncs"),
     );
     rows.rows(
         columns::SYNC_NAME,

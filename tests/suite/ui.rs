@@ -4,6 +4,7 @@
 
 use crate::common;
 
+mod callers;
 mod commands;
 mod errors;
 mod harness;

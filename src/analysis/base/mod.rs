@@ -1,5 +1,6 @@
 //! What is built once per trace, and what every figure is computed from.
 
+pub(super) mod callers;
 pub(super) mod core;
 pub(super) mod cycles;
 pub(super) mod gpus;

@@ -3,6 +3,7 @@
 pub(super) mod gpu;
 pub(super) mod insight;
 pub(super) mod judged;
+pub(super) mod lag;
 pub(super) mod memory;
 pub(super) mod names;
 pub(super) mod pace;
@@ -14,6 +15,7 @@ pub(super) mod selection;
 pub(super) mod span;
 pub(super) mod step_table;
 pub(super) mod streams;
+pub(super) mod sync_callers;
 pub(super) mod training_loop;
 pub(super) mod unknown_work;
 pub(super) mod windows;

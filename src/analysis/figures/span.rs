@@ -1,13 +1,10 @@
 //! One CPU span against the GPU: what it launched, what ran during it, how long after it the GPU was busy with it.
 
-use std::collections::BTreeMap;
-
 use crate::analysis::Analysis;
-use crate::analysis::base::tails::{OwnRule, launched, own_lanes, own_links};
+use crate::analysis::base::tails::{OwnRule, launched, own_links};
 use crate::analysis::layers::ids::LayerId;
 use crate::analysis::sums::intervals::Union;
-use crate::analysis::sums::stats::percentile;
-use crate::model::{Link, NameId, SpanId};
+use crate::model::{Link, SpanId};
 use crate::time::TimeRange;
 
 /// GPU side of a CPU span. Times in ns.
@@ -47,33 +44,6 @@ impl SpanFigures {
     pub fn ends_before_gpu(&self) -> bool {
         self.lag.is_some_and(|l| l > 0)
     }
-}
-
-/// CPU spans of one name against the GPU. Times in ns.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NameRow {
-    /// The name.
-    pub name: NameId,
-    /// The layer.
-    pub layer: LayerId,
-    /// Spans that start in the window.
-    pub count: u64,
-    /// Sum of their lengths.
-    pub cpu_time: i64,
-    /// Sum of the durations of operations that they launched.
-    pub gpu_launched: i64,
-    /// The GPUs were busy during them, summed.
-    pub gpu_during: i64,
-    /// Median lag of those that launched something.
-    pub median_lag: Option<i64>,
-    /// Largest lag.
-    pub max_lag: Option<i64>,
-    /// Spans that launched something.
-    pub with_gpu: u64,
-    /// The longest of them.
-    pub longest: SpanId,
-    /// The synchronising call that was waiting when the last GPU work of that one ended: there its wait shows up.
-    pub charged_to: Option<SpanId>,
 }
 
 impl Analysis {
@@ -122,7 +92,7 @@ impl Analysis {
     }
 
     /// Any of some GPUs is busy in a window, ns.
-    fn busy_during(&self, gpus: &[usize], window: TimeRange) -> i64 {
+    pub(in crate::analysis) fn busy_during(&self, gpus: &[usize], window: TimeRange) -> i64 {
         match gpus {
             [one] => self.gpus[*one].busy.measure_in(window),
             many => {
@@ -160,68 +130,8 @@ impl Analysis {
         self.cpu_spans(window, LayerId::has_gpu_side)
     }
 
-    /// CPU spans with a GPU side by name, most launched GPU time first; of one rank (by its number) or of all. Without
-    /// steps: they have a table of their own, and usually a name each.
-    #[must_use]
-    pub fn name_table(&self, window: TimeRange, rank: Option<u32>) -> Vec<NameRow> {
-        let core = &self.core;
-        let spans = core.trace.spans();
-        let mut rows: BTreeMap<(NameId, LayerId), (NameRow, Vec<i64>)> = BTreeMap::new();
-        let mut lanes = (None, Vec::new());
-        let kept = |l: LayerId| l.has_gpu_side() && l != LayerId::STEP;
-        for span in self.cpu_spans(window, kept) {
-            let lane = spans.lane(span);
-            if rank.is_some_and(|r| core.rank(lane) != Some(r)) {
-                continue;
-            }
-            if lanes.0 != Some(lane) {
-                lanes = (Some(lane), own_lanes(core, lane, self.options.own.threads));
-                lanes.1.retain(|&l| core.launches.count(l) > 0);
-            }
-            let me = spans.range(span);
-            let its = launched(core, &lanes.1, me);
-            let key = (spans.name(span), core.layer(span));
-            let (row, lags) = rows.entry(key).or_insert_with(|| {
-                let row = NameRow {
-                    name: key.0,
-                    layer: key.1,
-                    count: 0,
-                    cpu_time: 0,
-                    gpu_launched: 0,
-                    gpu_during: 0,
-                    median_lag: None,
-                    max_lag: None,
-                    with_gpu: 0,
-                    longest: span,
-                    charged_to: None,
-                };
-                (row, Vec::new())
-            });
-            row.count += 1;
-            row.cpu_time += me.len();
-            row.gpu_launched += its.sum;
-            row.gpu_during += self.busy_during(&self.gpus_of(&lanes.1, me), me);
-            lags.extend(its.last.map(|l| l - me.end));
-            if spans.dur(span) > spans.dur(row.longest) {
-                row.longest = span;
-            }
-        }
-        let mut rows: Vec<NameRow> = rows
-            .into_values()
-            .map(|(mut row, mut lags)| {
-                row.with_gpu = lags.len() as u64;
-                row.max_lag = lags.iter().copied().max();
-                row.median_lag = percentile(&mut lags, 50);
-                row.charged_to = self.charged_to(row.longest);
-                row
-            })
-            .collect();
-        rows.sort_by_key(|r| (std::cmp::Reverse(r.gpu_launched), r.name, r.layer));
-        rows
-    }
-
     /// The synchronising call that was waiting when the last GPU work of a span ended.
-    fn charged_to(&self, span: SpanId) -> Option<SpanId> {
+    pub(in crate::analysis) fn charged_to(&self, span: SpanId) -> Option<SpanId> {
         let spans = self.core.trace.spans();
         let figures = self.span_figures(span, self.options.own);
         let behind = figures.lag.is_some_and(|lag| lag > 0);
@@ -232,7 +142,11 @@ impl Analysis {
     }
 
     /// The GPUs that some lanes launched on in a window; all where none.
-    fn gpus_of(&self, lanes: &[crate::model::LaneId], window: TimeRange) -> Vec<usize> {
+    pub(in crate::analysis) fn gpus_of(
+        &self,
+        lanes: &[crate::model::LaneId],
+        window: TimeRange,
+    ) -> Vec<usize> {
         let core = &self.core;
         let tracks = lanes.iter().flat_map(|&l| core.launches.groups_of(l));
         let mut gpus: Vec<usize> = tracks

@@ -1,5 +1,6 @@
 //! A table whose cells are made on demand by a function.
 
+use super::branch::Branch;
 use super::table::{Cell, Column, Swatch, Table};
 
 /// A table whose cells are made on demand by a function.
@@ -8,6 +9,7 @@ pub struct FnTable<'a> {
     rows: usize,
     cell: Box<dyn Fn(usize, usize) -> Cell<'a> + 'a>,
     swatch: Box<dyn Fn(usize) -> Option<Swatch> + 'a>,
+    branch: Box<dyn Fn(usize) -> Option<Branch> + 'a>,
     selected: Box<dyn Fn(usize) -> bool + 'a>,
     clickable: bool,
 }
@@ -25,6 +27,7 @@ impl<'a> FnTable<'a> {
             rows,
             cell: Box::new(cell),
             swatch: Box::new(|_| None),
+            branch: Box::new(|_| None),
             selected: Box::new(|_| false),
             clickable: true,
         }
@@ -34,6 +37,13 @@ impl<'a> FnTable<'a> {
     #[must_use]
     pub fn swatch(mut self, swatch: impl Fn(usize) -> Option<Swatch> + 'a) -> Self {
         self.swatch = Box::new(swatch);
+        self
+    }
+
+    /// Where rows lie in each other.
+    #[must_use]
+    pub fn tree(mut self, branch: impl Fn(usize) -> Branch + 'a) -> Self {
+        self.branch = Box::new(move |row| Some(branch(row)));
         self
     }
 
@@ -64,6 +74,9 @@ impl Table for FnTable<'_> {
     }
     fn swatch(&self, row: usize) -> Option<Swatch> {
         (self.swatch)(row)
+    }
+    fn branch(&self, row: usize) -> Option<Branch> {
+        (self.branch)(row)
     }
     fn is_selected(&self, row: usize) -> bool {
         (self.selected)(row)

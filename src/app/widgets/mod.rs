@@ -1,5 +1,6 @@
 //! Parts that screens are made of, and their colours. They know nothing of traces.
 
+pub mod branch;
 pub mod fn_table;
 pub mod look;
 pub mod natural;

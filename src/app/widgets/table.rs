@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 use egui::accesskit::Role;
 use egui::{Align2, Color32, FontId, Rect, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
+use crate::app::widgets::branch::{Branch, Folds};
 use crate::app::widgets::natural::natural;
 use crate::app::widgets::roving::Roving;
 use crate::paint;
@@ -19,6 +20,10 @@ pub const ROW: f32 = 22.0;
 const NUMBER: f32 = 98.0;
 /// Inner margin of a cell.
 const PAD: f32 = 8.0;
+/// How far a row is indented in the one that it lies in, points.
+const INDENT: f32 = 14.0;
+/// Rows that lie deeper are not indented further.
+const DEEPEST: u16 = 12;
 
 /// One cell.
 #[derive(Clone, Debug, PartialEq)]
@@ -135,6 +140,10 @@ pub trait Table {
     fn swatch(&self, _row: usize) -> Option<Swatch> {
         None
     }
+    /// Place of a row in a tree; `None` for all rows of a flat table.
+    fn branch(&self, _row: usize) -> Option<Branch> {
+        None
+    }
     /// Whether a row is the selected one.
     fn is_selected(&self, _row: usize) -> bool {
         false
@@ -153,9 +162,12 @@ type Sort = Option<(usize, bool)>;
 pub struct TableState {
     /// Column and whether descending; `None` = as given.
     pub sort: Sort,
+    /// All rows in the shown order, and those that show: not what lies in closed ones.
     pub(super) order: Vec<u32>,
+    shown: Vec<u32>,
+    folds: Folds,
     units: Vec<Unit>,
-    stamp: Option<(u64, usize, Sort)>,
+    stamp: Option<(u64, usize, Sort, u64)>,
 }
 
 impl TableState {
@@ -170,7 +182,7 @@ impl TableState {
 
     /// Sorts again when the data (by their `stamp`), their number or the sort column changed.
     pub(super) fn refresh(&mut self, table: &dyn Table, stamp: u64) {
-        let now = Some((stamp, table.rows(), self.sort));
+        let now = Some((stamp, table.rows(), self.sort, self.folds.turns));
         if self.stamp == now {
             return;
         }
@@ -190,6 +202,10 @@ impl TableState {
                 }
             });
         }
+        (self.order, self.shown) = {
+            let sorted = std::mem::take(&mut self.order);
+            self.folds.arrange(sorted, |row| table.branch(row))
+        };
         self.units = (0..table.columns().len())
             .map(|column| {
                 if !table.columns()[column].numeric {
@@ -259,14 +275,17 @@ pub fn table_ui(
             egui::ScrollArea::vertical()
                 .id_salt((name, "y"))
                 .auto_shrink([false, false])
-                .show_rows(ui, ROW, state.order.len(), |ui, visible| {
+                .show_rows(ui, ROW, state.shown.len(), |ui, visible| {
                     let full = width.max(ui.available_width());
+                    let mut folded = None;
                     for place in visible {
-                        let row = state.order[place] as usize;
+                        let row = state.shown[place] as usize;
                         if row_ui(ui, table, state, row, place, &edges, full) {
                             clicked = Some(row);
                         }
+                        folded = folded.or(fold_ui(ui, table, state, row));
                     }
+                    folded.into_iter().for_each(|key| state.folds.toggle(key));
                 });
         });
     clicked
@@ -353,6 +372,11 @@ fn row_ui(
     for (i, column) in table.columns().iter().enumerate() {
         let mut cell = cell_rect(rect, edges[i]);
         if i == 0
+            && let Some(branch) = table.branch(row)
+        {
+            cell.min.x += INDENT * (1.0 + f32::from(branch.depth.min(DEEPEST)));
+        }
+        if i == 0
             && let Some(swatch) = table.swatch(row)
         {
             draw_swatch(ui, pos2(cell.left() + PAD, cell.center().y - 5.0), swatch);
@@ -385,6 +409,41 @@ fn row_ui(
         WidgetInfo::labeled(role, true, cells.join(", "))
     });
     response.clicked()
+}
+
+/// The triangle that opens or closes the row drawn last; its key when it is clicked.
+fn fold_ui(ui: &Ui, table: &dyn Table, state: &TableState, row: usize) -> Option<u64> {
+    let branch = table.branch(row).filter(|b| b.is_parent)?;
+    let left = ui.min_rect().left() + INDENT * f32::from(branch.depth.min(DEEPEST));
+    let bottom = ui.min_rect().bottom();
+    let rect = Rect::from_min_max(pos2(left, bottom - ROW), pos2(left + INDENT + PAD, bottom));
+    let response = ui.interact(rect, ui.scope_id().with(("fold", row)), Sense::click());
+    let (sign, does) = if state.folds.is_open(&branch) {
+        ("▾", "Close")
+    } else {
+        ("▸", "Open")
+    };
+    response.widget_info(|| {
+        let name = table.cell(row, 0).plain();
+        WidgetInfo::labeled(Role::Button, true, format!("{does} {name}"))
+    });
+    let color = if response.hovered() || response.has_focus() {
+        ui.visuals().strong_text_color()
+    } else {
+        ui.visuals().weak_text_color()
+    };
+    if response.has_focus() {
+        ring(ui, rect);
+    }
+    let at = pos2(rect.left() + PAD, rect.center().y);
+    ui.painter().text(
+        at,
+        Align2::LEFT_CENTER,
+        sign,
+        FontId::proportional(13.0),
+        color,
+    );
+    response.clicked().then_some(branch.key)
 }
 
 /// Marks what has the keyboard's focus.

@@ -51,8 +51,7 @@ pub fn run(a: &Analysed, args: &Report, by: Key, out: &mut dyn Write) -> Result<
         return Ok(0);
     }
     let left_out = groups.iter().map(|g| g.left_out).sum();
-    let rank = a.rank.map(|r| a.analysis.ranks()[r].rank);
-    let value = export::names::names(&a.analysis, a.window, rank, listed, left_out);
+    let value = export::names::names(&a.analysis, a.window, a.number(), listed, left_out);
     let text = serde_json::to_string_pretty(&value).map_err(std::io::Error::from)?;
     writeln!(out, "{text}")?;
     Ok(0)

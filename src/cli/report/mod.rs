@@ -8,6 +8,7 @@ use super::analyse::{self, Analysed};
 use super::args::Report;
 use super::table::sentence;
 use super::{CliError, load, notices, recordings, runs};
+use crate::export;
 use crate::export::report::{ReportOptions, report};
 
 mod by;
@@ -57,6 +58,15 @@ fn json(a: &Analysed, args: &Report) -> Value {
         ..ReportOptions::default()
     };
     let mut value = report(&a.analysis, &options);
+    if !args.brief
+        && let Value::Object(value) = &mut value
+    {
+        let (of, rank) = (&a.analysis, a.number());
+        let lag = export::callers::lag(of, a.window, rank);
+        value.insert("lag".to_owned(), lag);
+        let syncs = export::callers::syncs(of, a.window, rank, &a.args());
+        value.insert("sync_callers".to_owned(), syncs);
+    }
     if let Some(rank) = a.rank
         && let Some(Value::Object(ranks)) = value.get_mut("ranks")
     {
@@ -101,7 +111,7 @@ fn text(a: &Analysed, args: &Report) -> Result<String, CliError> {
         }
     }
     gpu::launches(&mut out, a);
-    cpu::names(&mut out, a);
+    cpu::lag(&mut out, a);
     cpu::syncs(&mut out, a);
     gpu::streams(&mut out, a);
     if let Some(width) = args.windows {
