@@ -1,8 +1,8 @@
 //! What leaves the program: pictures, reports, tables.
 
 pub mod baseline;
-pub mod comparison;
 pub mod callers;
+pub mod comparison;
 pub mod names;
 #[cfg(feature = "png")]
 pub mod png;
