@@ -23,6 +23,7 @@ use super::base::stalls::{self, Stalls};
 use super::base::steps::{self, StepSource};
 use super::base::syncs::{CallStarts, SyncBase};
 use super::base::tails;
+use super::cause;
 use super::collectives::ranks as collectives;
 use super::figures::insight;
 use super::figures::recorded;
@@ -204,6 +205,8 @@ impl Analysis {
         let step = |rank: usize, t: i64| explicit_step(&ranks[rank], t);
         let asked = (args, options.together);
         let collectives = collectives::of_runs(&core, &ranks, asked, &step, watch)?;
+        let causes = cause::find(&core, &ranks, &gpus, args, &|| !watch.stopped());
+        watch.check()?;
         for index in &mut core.lanes {
             index.keep(|layer| layer == LayerId::FETCH);
         }
@@ -233,6 +236,7 @@ impl Analysis {
             waits_of,
             tails,
             collectives,
+            causes,
             names: OnceLock::new(),
         })
     }

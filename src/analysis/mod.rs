@@ -9,6 +9,7 @@ use crate::model::{LaneId, Role, SpanId, Trace};
 
 mod base;
 mod build;
+mod cause;
 mod collectives;
 pub mod compare;
 mod figures;
@@ -33,6 +34,16 @@ pub use base::steps::{Step, StepClass, StepSource};
 pub use base::syncs::{SyncFigures, SyncNameRow};
 pub use base::tails::{Containment, OwnRule, Tail, Threads};
 pub use base::waits::{EndHow, LoaderRun, LoopWait, LoopWaits, MakeHow, StartUp, WaitKind};
+pub use cause::assign::{Order, Rule, Violation};
+pub use cause::decide::{LoopCause, decide};
+pub use cause::items::{Blame, FileRead};
+pub use cause::loader::FileId;
+pub use cause::partition::{Parts, Share};
+pub use cause::parts::{Group, Part};
+pub use cause::reason::Reason;
+pub use cause::totals::{ByGroup, FileTotal, SlowFile, SlowWorker, Totals, WorkerTotal};
+pub use cause::wait::{Ahead, Cause, Kind, Level};
+pub use cause::{IteratorCauses, LoaderWorker, Production, RankCauses};
 pub use collectives::arrival::{Arrival, Arrivals};
 pub use collectives::attendance::Attendance;
 pub use collectives::kinds::{CollectiveKind, NotCompared};
@@ -54,6 +65,7 @@ pub use figures::step_table::{ColumnSummary, StepRow};
 pub use figures::streams::{STREAMS_PAIRED, StreamPair, StreamPairs};
 pub use figures::sync_callers::{SyncCaller, SyncCallers, SyncLine};
 pub use figures::training_loop::{LaneFigures, LoopFigures};
+pub use figures::waiting::Waiting;
 pub use figures::windows::{LayerGroup, MAX_WINDOWS, TooManyWindows, WINDOW_GROUPS, WindowCell};
 pub use figures::workers::{WorkerFigures, WorkerRow};
 pub use identity::{
@@ -117,6 +129,8 @@ pub struct Analysis {
     tails: Vec<Tail>,
     /// By run.
     collectives: Vec<Collectives>,
+    /// By rank: why it waited.
+    causes: Vec<RankCauses>,
     /// Made when names are asked for first.
     names: OnceLock<base::name_index::NameIndex>,
 }
@@ -187,6 +201,14 @@ impl Analysis {
     #[must_use]
     pub fn collectives(&self) -> &[Collectives] {
         &self.collectives
+    }
+    /// Why the loop of a rank waited.
+    ///
+    /// # Panics
+    /// If there is no such rank.
+    #[must_use]
+    pub fn causes(&self, rank: usize) -> &RankCauses {
+        &self.causes[rank]
     }
     /// What is judged of the loop of a rank.
     ///

@@ -12,6 +12,10 @@ use crate::analysis::{IssueKind, StepClass};
 use crate::time::{TimeRange, parse_ns, parse_range};
 use crate::view::Theme;
 
+mod why;
+
+pub use why::Why;
+
 /// Shows what the GPU really waited for in a training trace.
 ///
 /// Opens torch.profiler JSON, Nsight Systems SQLite exports and DFTracer runs (.pfw, .pfw.gz, folders). Without a
@@ -46,6 +50,9 @@ pub enum Command {
     /// Predict the step time for other numbers of workers, cores, a cache, or no synchronisation; the exit code is 4
     /// where too little is recorded for that.
     Whatif(Whatif),
+    /// Say why the loop waited: from a wait to the batch, the worker, what it did, the item and the file; the exit code is
+    /// 4 where that cannot be told of the wait asked for.
+    Why(Why),
     /// Open a bundled sample in the window; without a display, print its report.
     Demo(Demo),
 }

@@ -31,6 +31,7 @@ mod runs;
 mod steady;
 mod table;
 mod whatif;
+mod why;
 
 use args::{Cli, Command};
 use table::printable;
@@ -41,7 +42,7 @@ pub const EXIT_UNREADABLE: u8 = 1;
 pub const EXIT_USAGE: u8 = 2;
 /// `check`: a limit does not hold.
 pub const EXIT_BROKEN: u8 = 3;
-/// `check`: a limit cannot be judged. `whatif`: nothing can be predicted.
+/// `check`: a limit cannot be judged. `whatif`: nothing can be predicted. `why`: it cannot be told.
 pub const EXIT_INCONCLUSIVE: u8 = 4;
 
 /// What the user wants.
@@ -220,6 +221,7 @@ fn run(command: Command, out: &mut dyn Write) -> Result<u8, CliError> {
         Command::Check(args) => check::run(&args, out),
         Command::Compare(args) => compare::run(&args, out),
         Command::Whatif(args) => whatif::run(&args, out),
+        Command::Why(args) => why::run(&args, out),
         Command::Demo(args) => demo::run(&args, out),
     }
 }

@@ -54,6 +54,7 @@ pub struct ReportOptions {
     pub incomplete: bool,
 }
 
+mod cause;
 mod identity;
 mod job;
 mod loops;
@@ -63,6 +64,25 @@ mod windows;
 pub use windows::fixed_window;
 
 type Object = Map<String, Value>;
+
+/// The cause of a wait of a rank, as the report has it at `ranks.*.loop.waits.*.cause`.
+///
+/// # Panics
+/// If there is no such rank or wait.
+#[must_use]
+pub fn cause_of_wait(analysis: &Analysis, rank: usize, wait: usize) -> Value {
+    let causes = analysis.causes(rank);
+    cause::of_wait(causes, &causes.waits[wait])
+}
+
+/// What a rank's waiting comes from, as the report has it at `ranks.*.loop.cause`.
+///
+/// # Panics
+/// If there is no such rank.
+#[must_use]
+pub fn cause_of_loop(analysis: &Analysis, rank: usize, window: TimeRange) -> Value {
+    cause::of_loop(analysis, rank, window)
+}
 
 /// The report of a window.
 #[must_use]
@@ -306,7 +326,8 @@ fn loop_json(analysis: &Analysis, r: usize, window: TimeRange, light: bool) -> V
         "compute_share": share(f.compute_share),
     });
     if let Value::Object(out) = &mut out {
-        loops::add(analysis, rank, !light, out);
+        loops::add(analysis, r, !light, out);
+        out.insert("cause".to_owned(), cause::of_loop(analysis, r, window));
     }
     out
 }

@@ -1,5 +1,6 @@
 //! Figures over any window, each defined at the function that computes it.
 
+pub(super) mod advice;
 pub(super) mod gpu;
 pub(super) mod insight;
 pub(super) mod judged;
@@ -18,5 +19,6 @@ pub(super) mod streams;
 pub(super) mod sync_callers;
 pub(super) mod training_loop;
 pub(super) mod unknown_work;
+pub(super) mod waiting;
 pub(super) mod windows;
 pub(super) mod workers;

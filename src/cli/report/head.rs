@@ -212,6 +212,7 @@ pub fn waits(out: &mut String, a: &Analysed, rank: usize) {
     recorders(out, a, rank);
     start_up(out, a, rank);
     longest(out, a, rank);
+    super::super::why::summary(out, a, rank);
 }
 
 /// The waits of many ranks, a line each.

@@ -6,7 +6,8 @@ use super::Object;
 use crate::analysis::{Analysis, LoaderRun, LoopWait, Rank, WaitKind};
 
 /// Adds the figures of the whole trace; with `full` each wait.
-pub(super) fn add(analysis: &Analysis, rank: &Rank, full: bool, out: &mut Object) {
+pub(super) fn add(analysis: &Analysis, r: usize, full: bool, out: &mut Object) {
+    let rank = &analysis.ranks()[r];
     let waits = &rank.waits;
     let start_up = waits.start_up();
     let ends = waits.all.len() - waits.batches().count();
@@ -36,7 +37,10 @@ pub(super) fn add(analysis: &Analysis, rank: &Rank, full: bool, out: &mut Object
         out.extend(added);
     }
     if full {
-        out.insert("waits".to_owned(), waits.all.iter().map(wait).collect());
+        let causes = analysis.causes(r);
+        let all = waits.all.iter().zip(&causes.waits);
+        let all = all.map(|(w, cause)| wait(w, super::cause::of_wait(causes, cause)));
+        out.insert("waits".to_owned(), all.collect());
     }
 }
 
@@ -85,7 +89,7 @@ fn run(run: &LoaderRun) -> Value {
     })
 }
 
-fn wait(wait: &LoopWait) -> Value {
+fn wait(wait: &LoopWait, cause: Value) -> Value {
     let (kind, how) = match wait.kind {
         WaitKind::Batch => ("batch", None),
         WaitKind::End(how) => ("end", Some(how.text())),
@@ -94,6 +98,6 @@ fn wait(wait: &LoopWait) -> Value {
         "start": wait.range.start, "end": wait.range.end, "kind": kind, "end_how": how,
         "run": wait.run, "first": wait.first,
         "before": wait.before, "inside": wait.inside, "after": wait.after,
-        "recorders": wait.records,
+        "recorders": wait.records, "cause": cause,
     })
 }

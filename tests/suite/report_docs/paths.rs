@@ -138,6 +138,85 @@ ranks.*.loop.waits.*.before | ns | Before the loader's own call, where two recor
 ranks.*.loop.waits.*.inside | ns | In that call
 ranks.*.loop.waits.*.after | ns | After it
 ranks.*.loop.waits.*.recorders | count | Recorders that have it
+ranks.*.loop.waits.*.cause.level | text | What is recorded of its loading: `L0` the loop only, `L1` the workers, `L2` also the numbers of batches, `loop` there are no workers; `null` where nothing is said
+ranks.*.loop.waits.*.cause.iterator | count | Its iterator, by its place in `loop.cause.iterators`; `null` where nothing was delivered
+ranks.*.loop.waits.*.cause.batch | count | Number of its batch in the iterator
+ranks.*.loop.waits.*.cause.first | flag | The first one
+ranks.*.loop.waits.*.cause.order | text | How its worker is known: by the order in which workers were forked (`forks`), began (`starts`) or are numbered (`pids`), or by the numbers of batches (`ids`)
+ranks.*.loop.waits.*.cause.worker | count | The worker that made the batch, by its place in the group
+ranks.*.loop.waits.*.cause.pid | count | Its process number
+ranks.*.loop.waits.*.cause.made | ns, ns | Begin of the batch's first span, and its end
+ranks.*.loop.waits.*.cause.late | flag | The batch was not made when the wait began
+ranks.*.loop.waits.*.cause.parts.*.own | ns | What the wait was spent on; parts add up to the wait. Work on its own batch, …
+ranks.*.loop.waits.*.cause.parts.*.earlier | ns | … on an earlier one
+ranks.*.loop.waits.*.cause.exposed.* | ns | Of a part: the GPU had nothing to do
+ranks.*.loop.waits.*.cause.hidden.* | ns | Of a part: the GPU worked
+ranks.*.loop.waits.*.cause.dominant | text | The longest group of parts
+ranks.*.loop.waits.*.cause.kind | text | What kind of wait: `end`, `unknown`, `loop`, `start`, `hand_over`, `idle`, `slow_file`, `slow_item`, `behind`, or what dominated
+ranks.*.loop.waits.*.cause.item.start | ns | The item that took at least half of it, and twice the usual time: its begin
+ranks.*.loop.waits.*.cause.item.end | ns | Its end
+ranks.*.loop.waits.*.cause.item.in_wait | ns | Of it inside the wait
+ranks.*.loop.waits.*.cause.item.median | ns | Median item
+ranks.*.loop.waits.*.cause.item.reading | ns | Of `in_wait` reading
+ranks.*.loop.waits.*.cause.item.files.*.file | text | A file that it read; the three that took longest
+ranks.*.loop.waits.*.cause.item.files.*.ns | ns | How long
+ranks.*.loop.waits.*.cause.item.files.*.bytes | bytes | How much
+ranks.*.loop.waits.*.cause.item.files.*.calls | count | In how many calls
+ranks.*.loop.waits.*.cause.item.files.*.mb_s | MB/s | How fast
+ranks.*.loop.waits.*.cause.item.mb_s_median | MB/s | Median of all visits of files
+ranks.*.loop.waits.*.cause.ahead.ready | count | Later batches that were ready before its own
+ranks.*.loop.waits.*.cause.ahead.first | ns | When the first of them was
+ranks.*.loop.waits.*.cause.ahead.saving | ns | What taking them first could have saved of this wait, at most
+ranks.*.loop.waits.*.cause.arrivals | count | How often the loop looked for an arrival, where only its Python frames tell: 0 the batch lay there, 1 it came, more: later ones came first
+ranks.*.loop.waits.*.cause.reason | text | Why more cannot be told
+ranks.*.loop.cause.cause | text | What the loop's waiting comes from: `unknown`, `in_loop`, `start`, `little`, `slow_files`, `slow_worker`, `bursts`, `checkpoint`, or the group that dominates the judged waits
+ranks.*.loop.cause.group | text | That group
+ranks.*.loop.cause.advice | text | What to do about it
+ranks.*.loop.cause.slow_worker | count | The slow worker
+ranks.*.loop.cause.slow_files | text | The slow files
+ranks.*.loop.cause.loop_ns | ns | From the first wait to the end of the last one. This and what follows is of waits that begin in the window; sums leave out what the GPU worked through
+ranks.*.loop.cause.waits | count | Waits that delivered a batch
+ranks.*.loop.cause.first | ns | Waits for the first batch of an iterator
+ranks.*.loop.cause.later | ns | Waits for later ones
+ranks.*.loop.cause.judged | ns | Those that are judged: the late ones of the later, where they are most of them
+ranks.*.loop.cause.n_judged | count | How many they are
+ranks.*.loop.cause.end | ns | Waits that delivered nothing
+ranks.*.loop.cause.by_group.* | ns | All waits by what they were spent on
+ranks.*.loop.cause.by_group_later.* | ns | Those for later batches
+ranks.*.loop.cause.by_group_judged.* | ns | The judged ones
+ranks.*.loop.cause.by_group_first.* | ns | Those for first batches
+ranks.*.loop.cause.by_worker.* | ns | By worker; `unknown` where that is not told
+ranks.*.loop.cause.by_kind.* | ns | By kind
+ranks.*.loop.cause.by_file.*.file | text | A file that was read while the loop waited for its reader; ten that were read longest
+ranks.*.loop.cause.by_file.*.in_waits | ns | How long in waits
+ranks.*.loop.cause.by_file.*.ns | ns | How long at all
+ranks.*.loop.cause.by_file.*.bytes | bytes | How much
+ranks.*.loop.cause.by_file.*.visits | count | In how many items
+ranks.*.loop.cause.by_file.*.mb_s | MB/s | How fast
+ranks.*.loop.cause.workers.*.pids | list | Process numbers of the workers at one place of the groups
+ranks.*.loop.cause.workers.*.batches | count | Batches that waits were for
+ranks.*.loop.cause.workers.*.production | ns | Median time in which one was made
+ranks.*.loop.cause.workers.*.busy | ns | In the judged waits: at a batch
+ranks.*.loop.cause.production_median | ns | The same of all
+ranks.*.loop.cause.handover_median | ns | Median time from the end of a batch to the end of its wait
+ranks.*.loop.cause.batch_bytes | bytes | Median size of what is copied to the GPU after a wait
+ranks.*.loop.cause.slow_file_waits | ns | Judged waits in which the worker was in an item with an unusually slow file
+ranks.*.loop.cause.burst_waits | ns | Judged waits for batches that took more than three times the median
+ranks.*.loop.cause.checkpoint_waits | ns | Judged waits during checkpoints
+ranks.*.loop.cause.restart | ns | Starting workers for iterators after the first
+ranks.*.loop.cause.head_of_line_max | ns | What handing out ready batches first could have saved, at most
+ranks.*.loop.cause.iterators.*.first_wait | ns | Begin of an iterator's first wait
+ranks.*.loop.cause.iterators.*.n | count | Its waits
+ranks.*.loop.cause.iterators.*.workers | count | Its workers
+ranks.*.loop.cause.iterators.*.fresh | flag | They were started for it
+ranks.*.loop.cause.iterators.*.order | text | As of its waits
+ranks.*.loop.cause.iterators.*.offset | count | Waits before the record began
+ranks.*.loop.cause.iterators.*.batch_items | count | Items of a batch, where batches are told by counting items
+ranks.*.loop.cause.iterators.*.assigned | flag | It is told who made which batch
+ranks.*.loop.cause.iterators.*.violation.batch | count | Where not: the first batch that contradicts the loader's order
+ranks.*.loop.cause.iterators.*.violation.rule | text | What it contradicts: `born`, `ready`, `asked`, `missing`, `even`, `no such id`
+ranks.*.loop.cause.iterators.*.violation.by |  | By how much: ns; of `even` batches
+ranks.*.loop.cause.iterators.*.reason | text | Why nothing is told of its waits
 ranks.*.loop.steps_how | text | Where the steps come from
 ranks.*.loop.dropped_fetches | count | Waits that start no step
 ranks.*.loop.n_steps | count | Whole steps in the window

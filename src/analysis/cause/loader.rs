@@ -1,0 +1,498 @@
+//! The lane on which a process loads: its spans that are part of loading, items, reads of one file, and which part each
+//! instant belongs to.
+//!
+//! ```text
+//! spans     ├──────────── item ─────────────┤ ├ collate ┤
+//!              ├read┤   ├read┤ ├ transform ┤
+//! segments  ▪▪▪rrrrrr bbbrrrrr▪ttttttttttttt▪·ccccccccccc     ▪ item  r read  b between reads of one file  · none
+//! ```
+
+use rustc_hash::FxHashMap;
+
+use super::parts::{Part, Sayings};
+use crate::analysis::base::core::Core;
+use crate::analysis::layers::classify::{ArgSource, GoOn};
+use crate::analysis::layers::ids::LayerId;
+use crate::analysis::layers::names::norm_name;
+use crate::model::{ArgsOrigin, LaneId, LaneKind, SpanId};
+use crate::time::TimeRange;
+
+/// A file in [`Files`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FileId(pub(super) u32);
+
+/// Names of files, each once.
+#[derive(Debug, Default)]
+pub(super) struct Files {
+    pub names: Vec<String>,
+    ids: FxHashMap<String, FileId>,
+}
+
+impl Files {
+    fn id(&mut self, name: String) -> FileId {
+        let next = FileId(u32::try_from(self.names.len()).unwrap_or(u32::MAX));
+        *self.ids.entry(name).or_insert_with_key(|name| {
+            self.names.push(name.clone());
+            next
+        })
+    }
+}
+
+/// A span that is part of loading.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Work {
+    pub span: SpanId,
+    pub range: TimeRange,
+    pub part: Part,
+    /// Of a read whose file is recorded.
+    pub file: Option<FileId>,
+    /// Read bytes.
+    pub bytes: i64,
+    /// It is a call that reads, not one that opens, seeks or asks.
+    pub reads: bool,
+}
+
+/// Time between two reads of one file in an item.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Between {
+    pub range: TimeRange,
+    pub file: FileId,
+}
+
+/// A stretch that belongs to one part.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Segment {
+    pub range: TimeRange,
+    pub part: Part,
+}
+
+/// The lane on which a process loads.
+#[derive(Debug, Default)]
+pub(super) struct Loader {
+    pub lane: LaneId,
+    /// By start, longest first.
+    pub spans: Vec<Work>,
+    /// Latest end of the spans up to each.
+    reach: Vec<i64>,
+    /// Places in `spans` of the outermost items.
+    pub items: Vec<usize>,
+    /// Outermost collates.
+    pub collates: Vec<TimeRange>,
+    /// Spans with the number of a batch, by start.
+    pub ids: Vec<(TimeRange, i64)>,
+    pub between: Vec<Between>,
+    /// Disjoint, ascending.
+    pub segments: Vec<Segment>,
+}
+
+impl Loader {
+    /// The lane of a process with most loading, if it has any.
+    pub fn find(core: &Core, process: usize, said: &mut Sayings) -> Option<Self> {
+        let trace = &core.trace;
+        let mut best: Option<((i64, u64), LaneId)> = None;
+        let lanes = core.identity.lanes(process).iter().copied();
+        for lane in lanes.filter(|&l| trace.lane(l).kind == LaneKind::Cpu) {
+            let Some(time) = loading_time(core, lane, said) else {
+                continue;
+            };
+            let thread = trace.lane(lane).thread.as_ref();
+            let number = thread.and_then(|t| t.parse().ok()).unwrap_or(u64::MAX);
+            let better =
+                best.is_none_or(|((most, tid), _)| time > most || (time == most && number < tid));
+            if better {
+                best = Some(((time, number), lane));
+            }
+        }
+        best.map(|(_, lane)| Self::of_lane(core, lane, said))
+    }
+
+    fn of_lane(core: &Core, lane: LaneId, said: &mut Sayings) -> Self {
+        let columns = core.columns(lane);
+        let mut this = Self {
+            lane,
+            ..Self::default()
+        };
+        for i in 0..columns.len() {
+            let span = columns.id(i);
+            if columns.of[i] == LayerId::IO_OTHER && is_any_call(core, span) {
+                continue;
+            }
+            let name = core.trace.spans().name(span);
+            let said = said.of(core.trace.names(), name, columns.of[i]);
+            if let Some(batch) = said.batch {
+                this.ids.push((columns.range(i), batch));
+            }
+            if let Some(part) = said.part {
+                this.spans.push(Work {
+                    span,
+                    range: columns.range(i),
+                    part,
+                    file: None,
+                    bytes: 0,
+                    reads: columns.of[i] == LayerId::IO_READ,
+                });
+            }
+        }
+        this.find_items();
+        this
+    }
+
+    fn find_items(&mut self) {
+        let mut reach = i64::MIN;
+        let mut end: Option<i64> = None;
+        for (i, span) in self.spans.iter().enumerate() {
+            reach = reach.max(span.range.end);
+            self.reach.push(reach);
+            if span.part == Part::Item && end.is_none_or(|e| span.range.start >= e) {
+                self.items.push(i);
+                end = Some(span.range.end);
+            }
+            let outer = self.collates.last();
+            if span.part == Part::Collate && outer.is_none_or(|c| span.range.end > c.end) {
+                self.collates.push(span.range);
+            }
+        }
+    }
+
+    /// Whether anything tells of batches.
+    pub fn makes_batches(&self) -> bool {
+        !self.items.is_empty() || !self.collates.is_empty() || !self.ids.is_empty()
+    }
+
+    /// The range of an item.
+    pub fn item(&self, item: usize) -> TimeRange {
+        self.spans[self.items[item]].range
+    }
+
+    /// The spans inside an item, itself left out.
+    pub fn inside(&self, item: usize) -> impl Iterator<Item = &Work> {
+        let place = self.items[item];
+        let range = self.spans[place].range;
+        // What has the same range may stand before it.
+        let same = self.spans[..place].iter().rev();
+        let before = same.take_while(|s| s.range == range).count();
+        let rest = self.spans.iter().enumerate().skip(place - before);
+        rest.take_while(move |(_, s)| s.range.start <= range.end)
+            .filter(move |&(i, s)| i != place && range.covers(s.range))
+            .map(|(_, s)| s)
+    }
+
+    /// Spans that share time with a window, by start.
+    pub fn overlapping(&self, window: TimeRange) -> impl Iterator<Item = &Work> {
+        let from = self.reach.partition_point(|&r| r <= window.start);
+        let to = self.spans.partition_point(|s| s.range.start < window.end);
+        let spans = &self.spans[from.min(to)..to];
+        spans.iter().filter(move |s| s.range.end > window.start)
+    }
+
+    /// Places in `items` of those that share time with a window.
+    pub fn items_in(&self, window: TimeRange) -> std::ops::Range<usize> {
+        let range = |&place: &usize| self.spans[place].range;
+        let from = self.items.partition_point(|p| range(p).end <= window.start);
+        let to = self.items.partition_point(|p| range(p).start < window.end);
+        from..to.max(from)
+    }
+
+    /// Stretches between reads that share time with a window.
+    pub fn between_in(&self, window: TimeRange) -> &[Between] {
+        let from = self
+            .between
+            .partition_point(|b| b.range.end <= window.start);
+        let to = self.between.partition_point(|b| b.range.start < window.end);
+        &self.between[from..to.max(from)]
+    }
+
+    /// Segments that share time with a window.
+    pub fn segments_in(&self, window: TimeRange) -> &[Segment] {
+        let from = self
+            .segments
+            .partition_point(|s| s.range.end <= window.start);
+        let to = self
+            .segments
+            .partition_point(|s| s.range.start < window.end);
+        &self.segments[from..to.max(from)]
+    }
+
+    /// Cuts a window into stretches of one part, or of none.
+    pub fn pieces(&self, window: TimeRange, mut piece: impl FnMut(TimeRange, Option<Part>)) {
+        let mut at = window.start;
+        for segment in self.segments_in(window) {
+            let range = segment.range.clip(window);
+            if at < range.start {
+                piece(TimeRange::new(at, range.start), None);
+            }
+            piece(range, Some(segment.part));
+            at = range.end;
+        }
+        if at < window.end {
+            piece(TimeRange::new(at, window.end), None);
+        }
+    }
+
+    /// Finds what lies between reads, and the segments; after the files of reads are known.
+    pub fn finish(&mut self) {
+        let mut between = Vec::new();
+        for item in 0..self.items.len() {
+            let mut before: Option<&Work> = None;
+            for span in self.inside(item) {
+                if let Some(last) = before
+                    && (last.part, span.part) == (Part::Read, Part::Read)
+                    && let Some(file) = span.file.filter(|_| span.file == last.file)
+                    && span.range.start > last.range.end
+                {
+                    between.push(Between {
+                        range: TimeRange::new(last.range.end, span.range.start),
+                        file,
+                    });
+                }
+                before = Some(span);
+            }
+        }
+        self.between = between;
+        let flat = flatten(self.spans.iter().map(|s| (s.range, s.part)));
+        let mut rest = self.between.as_slice();
+        for segment in flat {
+            if segment.part == Part::Item {
+                split_item(segment, &mut rest, &mut self.segments);
+            } else {
+                self.segments.push(segment);
+            }
+        }
+    }
+}
+
+/// Calls of the operating system's library that are recorded whatever they do: they are no sign of reading.
+fn is_any_call(core: &Core, span: SpanId) -> bool {
+    let trace = &core.trace;
+    trace.category(trace.spans().cat(span)).name == "osrt"
+}
+
+/// How long a lane loads, summed over its spans; `None` where it does not.
+fn loading_time(core: &Core, lane: LaneId, said: &mut Sayings) -> Option<i64> {
+    const LAYERS: [LayerId; 4] = [
+        LayerId::LOAD,
+        LayerId::TRANSFORM,
+        LayerId::ANNOTATION,
+        LayerId::STEP,
+    ];
+    let mut occurring = core.index(lane).layers.iter();
+    if !occurring.any(|l| LAYERS.contains(l)) {
+        return None;
+    }
+    let columns = core.columns(lane);
+    let mut time = None;
+    for i in (0..columns.len()).filter(|&i| LAYERS.contains(&columns.of[i])) {
+        let name = core.trace.spans().name(columns.id(i));
+        let said = said.of(core.trace.names(), name, columns.of[i]);
+        if said.batch.is_some() || said.part.is_some_and(Part::is_loading) {
+            time = Some(time.unwrap_or(0_i64).saturating_add(columns.durs[i]));
+        }
+    }
+    time
+}
+
+/// Adds an item's segment, cut where it lies between reads. `rest` holds what lies between reads from there on.
+fn split_item(segment: Segment, rest: &mut &[Between], out: &mut Vec<Segment>) {
+    let mut at = segment.range.start;
+    while let Some((first, others)) = rest.split_first() {
+        if first.range.end <= at {
+            *rest = others;
+            continue;
+        }
+        if first.range.start >= segment.range.end {
+            break;
+        }
+        let range = first.range.clip(TimeRange::new(at, segment.range.end));
+        let mut push = |range: TimeRange, part| {
+            if !range.is_empty() {
+                out.push(Segment { range, part });
+            }
+        };
+        push(TimeRange::new(at, range.start), Part::Item);
+        push(range, Part::BetweenReads);
+        at = range.end;
+        if at == segment.range.end {
+            break;
+        }
+    }
+    if at < segment.range.end {
+        out.push(Segment {
+            range: TimeRange::new(at, segment.range.end),
+            part: Part::Item,
+        });
+    }
+}
+
+/// The innermost part at each instant: that of the span that started last, of the shorter one where several did.
+/// `spans` by start, longest first.
+pub(super) fn flatten(spans: impl Iterator<Item = (TimeRange, Part)>) -> Vec<Segment> {
+    let mut out: Vec<Segment> = Vec::new();
+    let mut open: Vec<(TimeRange, Part)> = Vec::new();
+    let mut at = i64::MIN;
+    let mut push = |range: TimeRange, part: Part| match out.last_mut() {
+        _ if range.is_empty() => {}
+        Some(last) if last.part == part && last.range.end == range.start => {
+            last.range.end = range.end;
+        }
+        _ => out.push(Segment { range, part }),
+    };
+    // Emits what the open spans say up to a time.
+    let mut advance = |open: &mut Vec<(TimeRange, Part)>, at: &mut i64, to: i64| {
+        while let Some(&(range, part)) = open.last() {
+            if range.end > *at {
+                let end = range.end.min(to);
+                push(TimeRange::new(*at, end), part);
+                *at = (*at).max(end);
+                if range.end > to {
+                    break;
+                }
+            }
+            open.pop();
+        }
+        *at = (*at).max(to);
+    };
+    for (range, part) in spans.filter(|s| !s.0.is_empty()) {
+        advance(&mut open, &mut at, range.start);
+        open.push((range, part));
+    }
+    advance(&mut open, &mut at, i64::MAX);
+    out
+}
+
+/// Reads what args say of the spans of loaders: files, bytes, numbers of batches. `with_ids` tells for each whether batch
+/// numbers are asked for.
+pub(super) fn read_args(
+    core: &Core,
+    args: &dyn ArgSource,
+    go_on: &GoOn<'_>,
+    loaders: &mut [(Loader, bool)],
+    files: &mut Files,
+) {
+    let trace = &core.trace;
+    let mut wanted = Vec::new();
+    let mut of_lane: FxHashMap<LaneId, usize> = FxHashMap::default();
+    for (i, (loader, with_ids)) in loaders.iter().enumerate() {
+        let source = trace.source(trace.lane(loader.lane).source);
+        // Rows of tables hold nothing of the kind, and each would be a query.
+        if matches!(source.args, ArgsOrigin::None | ArgsOrigin::Rows(_)) {
+            continue;
+        }
+        of_lane.insert(loader.lane, i);
+        let asked = |w: &&Work| w.part == Part::Read || *with_ids;
+        wanted.extend(loader.spans.iter().filter(asked).map(|w| w.span));
+    }
+    if wanted.is_empty() {
+        return;
+    }
+    args.each(&wanted, go_on, &mut |span, arg| {
+        let Some(&at) = of_lane.get(&trace.spans().lane(span)) else {
+            return true;
+        };
+        let (loader, with_ids) = &mut loaders[at];
+        let Ok(place) = loader.spans.binary_search_by_key(&span, |w| w.span) else {
+            return true;
+        };
+        let work = &mut loader.spans[place];
+        if work.part == Part::Read {
+            work.file = arg("fname").or_else(|| arg("fhash")).map(|f| files.id(f));
+            if work.reads {
+                work.bytes = read_bytes(trace.span_name(span), arg);
+            }
+        }
+        if *with_ids && let Some(id) = batch_id(arg) {
+            loader.ids.push((work.range, id));
+        }
+        true
+    });
+    for (loader, _) in loaders {
+        // Args come in the order of their file.
+        loader
+            .ids
+            .sort_by_key(|(r, id)| (r.start, std::cmp::Reverse(r.end), *id));
+    }
+}
+
+fn read_bytes(name: &str, arg: &dyn Fn(&str) -> Option<String>) -> i64 {
+    let number = |key: &str| arg(key).and_then(|text| whole(&text));
+    let returned = number("ret").unwrap_or(0).max(0);
+    if norm_name(name).eq_ignore_ascii_case("fread") {
+        // It returns items.
+        returned.saturating_mul(number("size").unwrap_or(1))
+    } else {
+        returned
+    }
+}
+
+fn batch_id(arg: &dyn Fn(&str) -> Option<String>) -> Option<i64> {
+    let keys = ["batch", "batch_id", "batch_idx", "batch_index"];
+    keys.into_iter().find_map(arg).and_then(|text| whole(&text))
+}
+
+/// A whole number, also one written with a fraction of zero.
+pub(super) fn whole(text: &str) -> Option<i64> {
+    let text = text.trim();
+    let text = text.split_once('.').map_or(text, |(whole, _)| whole);
+    text.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segments(spans: &[(i64, i64, Part)]) -> Vec<(i64, i64, Part)> {
+        let spans = spans.iter().map(|&(a, b, p)| (TimeRange::new(a, b), p));
+        let out = flatten(spans).into_iter();
+        out.map(|s| (s.range.start, s.range.end, s.part)).collect()
+    }
+
+    #[test]
+    fn the_innermost_span_tells_the_part() {
+        let nested = [
+            (0, 20, Part::Item),
+            (5, 10, Part::Read),
+            (6, 7, Part::Decode),
+        ];
+        let want = vec![
+            (0, 5, Part::Item),
+            (5, 6, Part::Read),
+            (6, 7, Part::Decode),
+            (7, 10, Part::Read),
+            (10, 20, Part::Item),
+        ];
+        assert_eq!(segments(&nested), want);
+    }
+
+    #[test]
+    fn spans_that_overlap_without_nesting_belong_to_the_later_one() {
+        let crossed = [
+            (0, 10, Part::Item),
+            (5, 15, Part::Read),
+            (30, 31, Part::Read),
+        ];
+        let want = vec![
+            (0, 5, Part::Item),
+            (5, 15, Part::Read),
+            (30, 31, Part::Read),
+        ];
+        assert_eq!(segments(&crossed), want);
+        let dead_below = [
+            (0, 20, Part::Item),
+            (5, 10, Part::Read),
+            (7, 15, Part::Decode),
+        ];
+        let want = vec![
+            (0, 5, Part::Item),
+            (5, 7, Part::Read),
+            (7, 15, Part::Decode),
+            (15, 20, Part::Item),
+        ];
+        assert_eq!(segments(&dead_below), want);
+    }
+
+    #[test]
+    fn numbers_are_whole_or_none() {
+        assert_eq!(whole("17"), Some(17));
+        assert_eq!(whole("17.0"), Some(17));
+        assert_eq!(whole("x"), None);
+    }
+}

@@ -1,0 +1,349 @@
+//! `stallscope why`: what a loop's waiting comes from, and why single waits happened.
+
+use std::io::Write;
+
+use serde_json::{Value, json};
+
+use super::analyse::{self, Analysed};
+use super::args::Why;
+use super::table::{Table, bytes, ms, percent, printable, sentence, were};
+use super::{CliError, EXIT_INCONCLUSIVE, load};
+use crate::analysis::{Cause, FileRead, Group, Kind, Level, LoopCause, Part, Waiting};
+use crate::export::report::{cause_of_loop, cause_of_wait};
+use crate::time::{about_ns, format_ns};
+
+/// Runs the command.
+pub fn run(args: &Why, out: &mut dyn Write) -> Result<u8, CliError> {
+    let opened = load::open(&args.input.paths, &args.input.open)?;
+    let a = analyse::analyse(opened, &args.scope)?;
+    let chosen = chosen(&a, args)?;
+    if args.json {
+        let ranks: Value = chosen
+            .iter()
+            .map(|(rank, waits)| to_json(&a, *rank, waits))
+            .collect();
+        let text = serde_json::to_string_pretty(&json!({"schema": 1, "ranks": ranks}))
+            .map_err(std::io::Error::from)?;
+        writeln!(out, "{text}")?;
+    } else {
+        let all = args.wait.is_none() && args.step.is_none();
+        let mut text = String::new();
+        for (rank, waits) in &chosen {
+            to_text(&mut text, &a, *rank, waits, all);
+        }
+        if text.is_empty() {
+            text.push_str("No waits of a training loop were found.\n");
+        }
+        out.write_all(text.as_bytes())?;
+    }
+    let told = |(rank, waits): &(usize, Vec<usize>)| {
+        let all = &a.analysis.causes(*rank).waits;
+        waits.iter().any(|&w| all[w].kind != Kind::Unknown)
+    };
+    let asked = args.wait.is_some() || args.step.is_some();
+    Ok(match asked && !chosen.iter().any(told) {
+        true => EXIT_INCONCLUSIVE,
+        false => 0,
+    })
+}
+
+/// The waits asked for, by rank.
+fn chosen(a: &Analysed, args: &Why) -> Result<Vec<(usize, Vec<usize>)>, CliError> {
+    let waits = |rank: &usize| !a.analysis.causes(*rank).waits.is_empty();
+    let ranks: Vec<usize> = a.ranks().into_iter().filter(waits).collect();
+    if let (Some(wait), [rank]) = (args.wait, &ranks[..]) {
+        let n = a.analysis.causes(*rank).waits.len();
+        return match wait < n {
+            true => Ok(vec![(*rank, vec![wait])]),
+            false => Err(CliError::Usage(format!(
+                "There is no wait {wait}: the loop has {n}, numbered from 0."
+            ))),
+        };
+    }
+    if args.wait.is_some() {
+        return Err(CliError::Usage(
+            "Several loops have waits: say which one with --rank.".to_owned(),
+        ));
+    }
+    if let Some(step) = &args.step {
+        let found: Vec<(usize, Vec<usize>)> = ranks
+            .into_iter()
+            .filter_map(|rank| Some((rank, in_step(a, rank, step)?)))
+            .collect();
+        return match found.is_empty() {
+            true => Err(CliError::Usage(format!(
+                "There is no step {step}: `stallscope report --csv` lists them."
+            ))),
+            false => Ok(found),
+        };
+    }
+    let top = |rank: usize| {
+        let causes = a.analysis.causes(rank);
+        let mut all: Vec<usize> = (0..causes.waits.len())
+            .filter(|&w| a.window.contains(causes.range(w).start))
+            .collect();
+        let cost = |w: &usize| causes.range(*w).len() - causes.waits[*w].parts.hidden();
+        all.sort_by_key(|w| (std::cmp::Reverse(cost(w)), *w));
+        all.truncate(args.top);
+        (rank, all)
+    };
+    Ok(ranks.into_iter().map(top).collect())
+}
+
+/// The waits that begin in a step.
+fn in_step(a: &Analysed, rank: usize, name: &str) -> Option<Vec<usize>> {
+    let steps = &a.analysis.ranks()[rank].steps;
+    let step = steps
+        .iter()
+        .find(|s| s.short() == name || s.label == name)?;
+    let causes = a.analysis.causes(rank);
+    let all = 0..causes.waits.len();
+    Some(
+        all.filter(|&w| step.range.contains(causes.range(w).start))
+            .collect(),
+    )
+}
+
+fn to_json(a: &Analysed, rank: usize, waits: &[usize]) -> Value {
+    let causes = a.analysis.causes(rank);
+    let wait = |&w: &usize| {
+        let range = causes.range(w);
+        json!({
+            "wait": w, "start": range.start, "end": range.end,
+            "cause": cause_of_wait(&a.analysis, rank, w),
+        })
+    };
+    json!({
+        "rank": a.analysis.ranks()[rank].rank,
+        "cause": cause_of_loop(&a.analysis, rank, a.window),
+        "waits": waits.iter().map(wait).collect::<Value>(),
+    })
+}
+
+/// Two lines: what the waiting comes from, and what to do about it.
+pub fn summary(out: &mut String, a: &Analysed, rank: usize) {
+    if let Some(waiting) = a.analysis.why_waited(rank, a.window) {
+        two_lines(out, a, rank, &waiting);
+    }
+}
+
+fn two_lines(out: &mut String, a: &Analysed, rank: usize, waiting: &Waiting) {
+    let t = &waiting.totals;
+    let group = match (waiting.cause, waiting.group) {
+        (LoopCause::Of(_) | LoopCause::Unknown, _) | (_, None) => String::new(),
+        (_, Some(group)) => format!(", mostly {}", group.word()),
+    };
+    out.push_str(&sentence(&format!(
+        "Comes from: {}{group}. First waits {}, later ones {}, without what the GPU worked through.",
+        waiting.cause.words(),
+        about_ns(t.first),
+        about_ns(t.later),
+    )));
+    let advice = printable(&a.analysis.advice(rank, a.window, waiting));
+    out.push_str(&sentence(&advice));
+}
+
+fn to_text(out: &mut String, a: &Analysed, rank: usize, waits: &[usize], all: bool) {
+    if a.ranks().len() > 1 {
+        out.push_str(&format!("Rank {}\n", a.analysis.ranks()[rank].rank));
+    }
+    if all && let Some(waiting) = a.analysis.why_waited(rank, a.window) {
+        two_lines(out, a, rank, &waiting);
+        groups(out, &waiting);
+        workers(out, &waiting);
+        files(out, a, rank, &waiting);
+        out.push('\n');
+    }
+    for &wait in waits {
+        one(out, a, rank, wait);
+    }
+    out.push('\n');
+}
+
+fn groups(out: &mut String, waiting: &Waiting) {
+    let t = &waiting.totals;
+    out.push_str("\nWhat the waiting was spent on, in ms\n");
+    let mut table = Table::new(&["", "all", "first", "later", "judged", "of judged"]);
+    let of = |list: &[(Group, i64)], group: Group| {
+        list.iter()
+            .find(|(g, _)| *g == group)
+            .map_or(0, |(_, ns)| *ns)
+    };
+    for &(group, ns) in &t.by_group {
+        let judged = of(&t.by_group_judged, group);
+        table.row(vec![
+            group.word().to_owned(),
+            ms(ns),
+            ms(of(&t.by_group_first, group)),
+            ms(of(&t.by_group_later, group)),
+            ms(judged),
+            percent(judged, t.judged),
+        ]);
+    }
+    out.push_str(&table.render());
+    if t.head_of_line_max > 0 {
+        out.push_str(&sentence(&format!(
+            "Later batches were ready before the one that was waited for: handing them out first (in_order=False) could have saved {} at most.",
+            about_ns(t.head_of_line_max)
+        )));
+    }
+}
+
+fn workers(out: &mut String, waiting: &Waiting) {
+    let t = &waiting.totals;
+    if t.workers.is_empty() {
+        return;
+    }
+    out.push_str("\nWorkers, in ms\n");
+    let mut table = Table::new(&[
+        "worker",
+        "batches",
+        "a batch",
+        "of the waiting",
+        "busy in it",
+        "pid",
+    ]);
+    for w in &t.workers {
+        let held = t.by_worker.get(&Some(w.place)).copied().unwrap_or(0);
+        let most = 3;
+        let mut pids: Vec<&str> = w.pids.iter().take(most).map(String::as_str).collect();
+        if w.pids.len() > most {
+            pids.push("…");
+        }
+        table.row(vec![
+            w.place.to_string(),
+            w.batches.to_string(),
+            ms(w.production),
+            percent(held, t.first + t.later),
+            percent(w.busy, t.judged_length),
+            printable(&pids.join(" ")),
+        ]);
+    }
+    out.push_str(&table.render());
+}
+
+fn files(out: &mut String, a: &Analysed, rank: usize, waiting: &Waiting) {
+    let t = &waiting.totals;
+    if t.by_file.is_empty() {
+        return;
+    }
+    out.push_str("\nFiles that were read while the loop waited, in ms\n");
+    let mut table = Table::new(&["in waits", "at all", "visits", "size", "MB/s", "<file"]);
+    let causes = a.analysis.causes(rank);
+    for f in &t.by_file {
+        table.row(vec![
+            ms(f.in_waits),
+            ms(f.read.ns),
+            f.visits.to_string(),
+            size(f.read),
+            f.read
+                .mb_s()
+                .map_or_else(|| "-".to_owned(), |r| format!("{r:.1}")),
+            printable(causes.file(f.file)),
+        ]);
+    }
+    out.push_str(&table.render());
+}
+
+fn size(read: FileRead) -> String {
+    bytes(u64::try_from(read.bytes).unwrap_or(0))
+}
+
+/// A wait, its item and file, and what else is known of it.
+fn one(out: &mut String, a: &Analysed, rank: usize, wait: usize) {
+    let causes = a.analysis.causes(rank);
+    let (cause, range) = (&causes.waits[wait], causes.range(wait));
+    out.push_str(&sentence(&format!(
+        "wait {wait} at {}: {}{}: {}",
+        format_ns(range.start - a.analysis.trace().extent().start),
+        format_ns(range.len()),
+        of_batch(cause),
+        parts(cause)
+    )));
+    let mut more = |text: String| out.push_str(&sentence(&format!("  {text}")));
+    if let Some(item) = &cause.item {
+        more(format!(
+            "item: {} of it in one item of {} (usual {}), {} of that reading",
+            format_ns(item.in_wait),
+            format_ns(item.range.len()),
+            format_ns(item.median),
+            format_ns(item.reading)
+        ));
+        for (file, read) in &item.files {
+            let rate = read
+                .mb_s()
+                .map_or_else(String::new, |r| format!(" at {r} MB/s"));
+            let usual = item
+                .mb_s_median
+                .filter(|_| !rate.is_empty())
+                .map_or_else(String::new, |u| format!(" (usual {u})"));
+            more(format!(
+                "file: {}: {} for {} in {} calls{rate}{usual}",
+                printable(causes.file(*file)),
+                format_ns(read.ns),
+                size(*read),
+                read.calls
+            ));
+        }
+    }
+    if let Some(ahead) = cause.ahead.filter(|a| a.ready > 0) {
+        more(format!(
+            "{} ready before it: taking the first (in_order=False) could have saved {} at most",
+            were(ahead.ready as u64, "later batch"),
+            format_ns(ahead.saving)
+        ));
+    }
+    match cause.arrivals {
+        Some(0) => more("the batch had come before and lay in the loader".to_owned()),
+        Some(n) if n > 1 => more(format!(
+            "{} taken before it",
+            were(n as u64 - 1, "later batch")
+        )),
+        _ => {}
+    }
+    if let Some(reason) = cause.reason {
+        more(format!("cannot be told: {}", reason.text()));
+    }
+}
+
+fn of_batch(cause: &Cause) -> String {
+    let Some(batch) = cause.batch else {
+        return " at the end of the loader".to_owned();
+    };
+    let iterator = match cause.iterator {
+        None | Some(0) => String::new(),
+        Some(i) => format!(" of iterator {i}"),
+    };
+    let late = match cause.late {
+        Some(false) => ", which was ready",
+        _ => "",
+    };
+    let by = match (cause.level, cause.worker, &cause.pid) {
+        (Some(Level::Loop), ..) => " (the loop itself)".to_owned(),
+        (_, Some(worker), Some(pid)) => {
+            let how = match cause.level {
+                Some(Level::L2) => "by its number",
+                _ => "by order",
+            };
+            format!(" (worker {worker}, pid {}; {how})", printable(pid))
+        }
+        _ => String::new(),
+    };
+    format!(" for batch {batch}{iterator}{by}{late}")
+}
+
+/// The parts of a wait, longest first.
+fn parts(cause: &Cause) -> String {
+    let mut all: Vec<(i64, Part, bool)> = Vec::new();
+    for (part, share) in &cause.parts.all {
+        all.push((share.own, *part, true));
+        all.push((share.earlier, *part, false));
+    }
+    all.retain(|p| p.0 > 0);
+    all.sort_by_key(|p| std::cmp::Reverse(p.0));
+    let text = all.iter().map(|(ns, part, own)| {
+        let of = if *own { "" } else { " for earlier batches" };
+        format!("{} {}{of}", format_ns(*ns), part.key().replace('_', " "))
+    });
+    text.collect::<Vec<_>>().join(", ")
+}
