@@ -49,6 +49,7 @@ pub use collectives::attendance::Attendance;
 pub use collectives::kinds::{CollectiveKind, NotCompared};
 pub use collectives::matching::{Collective, CommGroup, Matched, Matching, Member, matching};
 pub use collectives::ranks::{Collectives, Ends, Own};
+pub use figures::device_memory::DeviceMemory;
 pub use figures::gpu::{Gap, GpuFigures, Partition};
 pub use figures::insight::{InferredPasses, LoadingDuring, QUEUE_FULL, WaitRow};
 pub use figures::judged::{Account, CycleRow, Judged, Unjudged};

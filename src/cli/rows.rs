@@ -1,6 +1,6 @@
 //! Rows as cells of text tables, by their columns.
 
-use super::table::{Table, ms, percent, printable, us};
+use super::table::{Table, bytes, ms, percent, printable, us};
 use crate::analysis::{Analysis, LayerId};
 use crate::columns::{Column, Value};
 use crate::time::format_count;
@@ -62,6 +62,13 @@ fn cell(analysis: &Analysis, heading: &str, value: Value<'_>) -> String {
             parts.join(", ")
         }
         Value::Count(n) => known(n.map(format_count)),
+        Value::Bytes(n) => known(n.map(|n| {
+            format!(
+                "{}{}",
+                if n < 0 { "-" } else { "" },
+                bytes(n.unsigned_abs())
+            )
+        })),
         Value::Share(part, whole) => percent(part, whole),
         Value::Text(text) => known(text.map(|t| printable(&t))),
         Value::Flag(is) => if is { "yes" } else { "no" }.to_owned(),

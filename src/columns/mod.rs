@@ -16,6 +16,7 @@ macro_rules! columns {
 
 mod lanes;
 mod layers;
+mod memory;
 mod name_times;
 mod names;
 mod queues;
@@ -29,6 +30,7 @@ mod workers;
 
 pub use lanes::LANE;
 pub use layers::LAYER;
+pub use memory::DEVICE_MEMORY;
 pub use name_times::NAME_TIME;
 pub use names::{LAG, SPAN};
 pub use queues::QUEUE;
@@ -76,6 +78,8 @@ pub enum Unit {
     Ns,
     /// Things.
     Count,
+    /// Bytes.
+    Bytes,
     /// A share of one.
     Share,
     /// Things per second.
@@ -98,6 +102,8 @@ pub enum Value<'a> {
     Mean(Option<f64>),
     /// A number of things.
     Count(Option<u64>),
+    /// Bytes.
+    Bytes(Option<i64>),
     /// A mean number of things.
     Average(Option<f64>),
     /// Part and whole: unknown where there is no whole.
@@ -122,6 +128,8 @@ pub enum Get<R: 'static> {
     Mean(fn(&Analysis, &R) -> Option<f64>),
     /// [`Value::Count`].
     Count(fn(&Analysis, &R) -> Option<u64>),
+    /// [`Value::Bytes`].
+    Bytes(fn(&Analysis, &R) -> Option<i64>),
     /// [`Value::Average`].
     Average(fn(&Analysis, &R) -> Option<f64>),
     /// [`Value::Share`].
@@ -189,6 +197,7 @@ impl<R> Column<R> {
         match self.get {
             Get::Time(_) | Get::Mean(_) | Get::Phases(_) => Unit::Ns,
             Get::Count(_) | Get::Average(_) => Unit::Count,
+            Get::Bytes(_) => Unit::Bytes,
             Get::Share(_) => Unit::Share,
             Get::Rate(_) => Unit::PerSecond,
             Get::Text(_) | Get::Phase(_) => Unit::Text,
@@ -208,6 +217,7 @@ impl<R> Column<R> {
         match self.unit() {
             Unit::Ns => format!("{}_ns", self.key),
             Unit::PerSecond => format!("{}_per_s", self.key),
+            Unit::Bytes => format!("{}_bytes", self.key),
             Unit::Count | Unit::Share | Unit::Text | Unit::Flag => self.key.to_owned(),
         }
     }
@@ -219,6 +229,7 @@ impl<R> Column<R> {
             Get::Time(get) => Value::Time(get(analysis, row)),
             Get::Mean(get) => Value::Mean(get(analysis, row)),
             Get::Count(get) => Value::Count(get(analysis, row)),
+            Get::Bytes(get) => Value::Bytes(get(analysis, row)),
             Get::Average(get) => Value::Average(get(analysis, row)),
             Get::Share(get) => {
                 let (part, whole) = get(analysis, row);
@@ -316,6 +327,7 @@ mod tests {
     fn columns_have_one_key_and_what_their_outputs_need() {
         check("LANE", LANE);
         check("LAYER", LAYER);
+        check("DEVICE_MEMORY", DEVICE_MEMORY);
         check("LAG", LAG);
         check("NAME_TIME", NAME_TIME);
         check("QUEUE", QUEUE);

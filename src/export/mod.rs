@@ -3,6 +3,7 @@
 pub mod baseline;
 pub mod callers;
 pub mod comparison;
+pub mod memory;
 pub mod names;
 #[cfg(feature = "png")]
 pub mod png;

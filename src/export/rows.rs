@@ -12,6 +12,7 @@ fn to_json(analysis: &Analysis, value: Value<'_>) -> Json {
         Value::Time(ns) => ns.into(),
         Value::Mean(ns) => ns.and_then(whole).into(),
         Value::Count(n) => n.into(),
+        Value::Bytes(n) => n.into(),
         Value::Share(part, whole) => ratio(part, whole).map(round6).into(),
         Value::Average(x) | Value::Rate(x) => x.map(round6).into(),
         Value::Text(text) => text.map(String::from).into(),

@@ -430,6 +430,7 @@ mod tests {
             series: String::new(),
             times: vec![i64::MAX, 7],
             values: vec![1.0, 2.0],
+            ..Counter::default()
         });
         let t = b.finish();
         assert_eq!(i128::from(t.counters()[0].times[1]), LATEST);

@@ -24,6 +24,6 @@ pub(crate) use rows::assign_rows;
 pub use spans::Spans;
 pub use tables::{
     ArgsOrigin, ArgsRef, Category, Clock, CopyInfo, CopyKind, Counter, Device, Instant, Lane,
-    LaneKind, Process, Role, Source, Stream, SyncScope, TracerFacts,
+    LaneKind, Measure, Process, Role, Source, Stream, SyncScope, TracerFacts,
 };
 pub use trace::{Link, Trace};

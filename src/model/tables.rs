@@ -317,6 +317,28 @@ pub struct Category {
     pub counts: bool,
 }
 
+/// What a counter measures, where its file says that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Measure {
+    /// Anything.
+    #[default]
+    Anything,
+    /// Bytes of a device that are allocated.
+    Allocated,
+    /// Bytes of it that the allocator has reserved.
+    Reserved,
+    /// Bytes that are allocated more than when the record began.
+    Growth,
+}
+
+impl Measure {
+    /// Whether its values are bytes.
+    #[must_use]
+    pub fn is_bytes(self) -> bool {
+        self != Self::Anything
+    }
+}
+
 /// One or several series of samples over time.
 #[derive(Clone, Debug, Default)]
 pub struct Counter {
@@ -332,6 +354,8 @@ pub struct Counter {
     pub times: Vec<i64>,
     /// Sample values, same length.
     pub values: Vec<f64>,
+    /// What they are.
+    pub measure: Measure,
 }
 
 /// A moment without duration.

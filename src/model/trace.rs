@@ -8,7 +8,7 @@ use super::ids::{CatId, DeviceId, LaneId, NameId, ProcessId, SourceId, SpanId, S
 use super::names::Names;
 use super::spans::Spans;
 use super::tables::{
-    Category, CopyInfo, Counter, Device, Instant, Lane, Process, Source, Stream, SyncScope,
+    Category, CopyInfo, Counter, Device, Instant, Lane, Measure, Process, Source, Stream, SyncScope,
 };
 use crate::time::TimeRange;
 
@@ -100,6 +100,16 @@ impl Trace {
     #[must_use]
     pub fn counters(&self) -> &[Counter] {
         &self.counters
+    }
+    /// The counter of what is reserved on the device whose allocated memory a counter has: its place.
+    #[must_use]
+    pub fn reserved_beside(&self, allocated: &Counter) -> Option<usize> {
+        let same = |c: &Counter| {
+            c.measure == Measure::Reserved
+                && (c.source, c.process) == (allocated.source, allocated.process)
+                && c.name == allocated.name
+        };
+        self.counters.iter().position(same)
     }
     /// Instants, by time.
     #[must_use]

@@ -28,7 +28,7 @@ pub use layout::{
 pub use lod::{
     CollectiveRow, Columns, CounterTree, Extremes, GroupRow, Highlights, InstantRow, Intervals,
     Leaf, Lod, Part, Piece, RankTrees, SpanList, SpanTree, SubRow, TailRow, Tree, WaitRow,
-    format_value, value_at,
+    format_sample, format_value, value_at,
 };
 pub use rows::{
     Busy, COUNTER_HEIGHT, GROUP_GAP, HEADER_HEIGHT, INSTANT_HEIGHT, LANE_GAP, MAX_OPEN_COUNTERS,

@@ -45,6 +45,7 @@ fn counter(m: &mut Maker, process: Option<ProcessId>, name: &str, samples: &[(i6
         series: String::new(),
         times: samples.iter().map(|s| s.0).collect(),
         values: samples.iter().map(|s| s.1).collect(),
+        ..Counter::default()
     });
 }
 

@@ -36,6 +36,7 @@ mod labels;
 mod late_ranks;
 mod layout;
 mod loops;
+mod memory;
 mod names;
 mod pfw_defects;
 mod pfw_fixtures;

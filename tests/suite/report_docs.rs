@@ -112,6 +112,7 @@ fn unit(unit: Unit) -> &'static str {
     match unit {
         Unit::Ns => "ns",
         Unit::Count => "count",
+        Unit::Bytes => "bytes",
         Unit::Share => "share",
         Unit::PerSecond => "1/s",
         Unit::Text => "text",
@@ -132,6 +133,10 @@ fn page() -> Page {
     let steps = kind("Steps", "ranks.*.loop.steps.*", "Steps", "Steps");
     rows.rows(columns::STEP, &Kind { csv: true, ..steps });
     rows.rows(columns::LAYER, &kind("Layers", "", "Layers", "Selection"));
+    rows.rows(
+        columns::DEVICE_MEMORY,
+        &kind("Memory of devices", "memory.*", "Memory", ""),
+    );
     let names = kind("Names", "names.*", "stallscope report --by name", "Names");
     rows.rows(columns::NAME_TIME, &Kind { csv: true, ..names });
     rows.rows(columns::WAIT, &kind("Waits for a batch", "", "", "Waits"));

@@ -10,10 +10,10 @@ use crate::app::model::facts::{attendance_line, copy_text, parts_text, step_of, 
 use crate::app::model::related::parent;
 use crate::app::model::state::AppState;
 use crate::app::widgets::table::percent;
-use crate::model::SpanId;
+use crate::model::{Measure, SpanId};
 use crate::paint::readable;
 use crate::time::{TimeRange, format_count, format_ns};
-use crate::view::{Extremes, Hit, Mark, Target, format_value, value_at};
+use crate::view::{Extremes, Hit, Mark, Target, format_sample, value_at};
 
 /// Width of a tooltip, points.
 const WIDTH: f32 = 420.0;
@@ -251,8 +251,17 @@ fn counter_lines(doc: &Document, index: u32, time: i64) -> Vec<String> {
     let value = value_at(counter, time);
     let mut lines = vec![
         name,
-        value.map_or_else(|| "no value yet".to_owned(), format_value),
+        value.map_or_else(|| "no value yet".to_owned(), |v| format_sample(counter, v)),
     ];
+    let reserved = match counter.measure {
+        Measure::Allocated => doc.trace.reserved_beside(counter),
+        _ => None,
+    };
+    if let Some(other) = reserved.map(|i| &doc.trace.counters()[i])
+        && let Some(value) = value_at(other, time)
+    {
+        lines.push(format!("reserved: {} (line)", format_sample(other, value)));
+    }
     let window = doc.viewport.range();
     let at = |t: i64| counter.times.partition_point(|&s| s < t);
     let samples = at(window.start)..at(window.end);
@@ -262,8 +271,8 @@ fn counter_lines(doc: &Document, index: u32, time: i64) -> Vec<String> {
     if let Some(e) = Extremes::join(held, tree.extremes(&counter.values, samples)) {
         lines.push(format!(
             "in view: {} to {}, {n} samples",
-            format_value(e.least),
-            format_value(e.greatest)
+            format_sample(counter, e.least),
+            format_sample(counter, e.greatest)
         ));
     }
     lines

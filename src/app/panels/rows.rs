@@ -5,6 +5,7 @@ use crate::app::model::facts::{by_phase, phase};
 use crate::app::widgets::fn_table::FnTable;
 use crate::app::widgets::table::{Cell, Column as Head, TableState};
 use crate::columns::{Column, Output, Value, shown};
+use crate::view::format_value;
 
 /// Width of a column that is not named, points.
 const WIDTH: f32 = 100.0;
@@ -65,6 +66,7 @@ fn cell<'a>(analysis: &'a Analysis, value: Value<'a>) -> Cell<'a> {
         Value::Time(ns) => Cell::ns(ns),
         Value::Mean(ns) => Cell::ns(ns.map(|ns| ns.round() as i64)),
         Value::Count(n) => n.map_or(Cell::None, Cell::Count),
+        Value::Bytes(n) => n.map_or(Cell::None, |n| Cell::text(format_value(n as f64) + "B")),
         Value::Average(x) | Value::Rate(x) => {
             x.map_or(Cell::None, |x| Cell::text(format!("{x:.1}")))
         }

@@ -20,7 +20,9 @@ use crate::app::widgets::look::Look;
 use crate::app::widgets::table::{TableState, percent, table_ui};
 use crate::columns::{LAYER, Output, shown};
 use crate::export::rows::object_with_units;
+use crate::model::Measure;
 use crate::time::{TimeRange, format_ns};
+use crate::view::{Extremes, format_sample, value_at};
 
 /// Percentiles by layer, of a window and scope; `None` when a newer window came first.
 type Job = Latest<(TimeRange, Scope), Option<BTreeMap<LayerId, Percentiles>>>;
@@ -137,7 +139,8 @@ fn headline_ui(ui: &mut Ui, doc: &Document, s: &Selection, look: &Look) {
         ui.spacing_mut().item_spacing = egui::vec2(18.0, 2.0);
         let mark = if selected { "" } else { "Visible window: " };
         ui.label(RichText::new(format!("{mark}{}", what.join(" · "))).strong());
-        for (text, warn) in headline(s) {
+        let memory = memory(doc, range).map(|text| (text, false));
+        for (text, warn) in headline(s).into_iter().chain(memory) {
             let color = if warn { look.warning } else { look.text };
             ui.label(RichText::new(text).color(color));
         }
@@ -244,6 +247,28 @@ fn headline(s: &Selection) -> Vec<(String, bool)> {
         out.push((all, false));
     }
     out
+}
+
+/// The most memory that was allocated on the GPUs of the scope.
+fn memory(doc: &Document, range: TimeRange) -> Option<String> {
+    let of_rank = doc.scope.map(|r| doc.analysis.ranks()[r].rank);
+    let who = doc.analysis.identity();
+    let peaks = (0_u32..).zip(doc.trace.counters()).filter_map(|(i, c)| {
+        let on_gpu = c.measure == Measure::Allocated && c.name.contains(", GPU ");
+        let own = of_rank.is_none_or(|r| who.rank_of(c.source, c.process) == Some(r));
+        if !on_gpu || !own {
+            return None;
+        }
+        let at = |t: i64| c.times.partition_point(|&s| s < t);
+        let inside = at(range.start)..at(range.end);
+        let held = value_at(c, range.start).and_then(Extremes::of);
+        let tree = doc.tree.lod().counter(i);
+        let most = Extremes::join(held, tree.extremes(&c.values, inside))?;
+        Some((most.greatest, c))
+    });
+    let (most, counter) = peaks.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let words = format_sample(counter, most);
+    Some(format!("GPU memory at most {words}"))
 }
 
 /// Waits first, then loading, CPU and GPU; what is never work last.

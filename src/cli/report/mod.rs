@@ -16,6 +16,7 @@ mod cpu;
 mod gpu;
 mod head;
 mod layers;
+mod memory;
 mod steps;
 mod windows;
 
@@ -58,6 +59,10 @@ fn json(a: &Analysed, args: &Report) -> Value {
         ..ReportOptions::default()
     };
     let mut value = report(&a.analysis, &options);
+    if let Value::Object(value) = &mut value {
+        let memory = export::memory::memory(&a.analysis, a.window, a.number());
+        value.insert("memory".to_owned(), memory);
+    }
     if !args.brief
         && let Value::Object(value) = &mut value
     {
@@ -101,6 +106,7 @@ fn text(a: &Analysed, args: &Report) -> Result<String, CliError> {
     }
     head::ranks(&mut out, a);
     gpu::gpus(&mut out, a);
+    memory::memory(&mut out, a);
     layers::layers(&mut out, a);
     if a.ranks().len() > IN_FULL {
         steps::steps_of_ranks(&mut out, a);

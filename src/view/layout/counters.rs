@@ -1,11 +1,15 @@
-//! Counters: the area up to the value that holds, and over it the range between least and greatest per pixel.
+//! Counters: the area up to the value that holds, and over it the range between least and greatest per pixel. Of memory
+//! also what is reserved, as a line, and where most is allocated.
 
-use super::ctx::Ctx;
+use super::ctx::{Ctx, text};
 use super::place::{Layers, Place, target};
-use crate::model::Counter;
-use crate::view::draw::{Item, Target};
+use crate::model::{Counter, Measure};
+use crate::view::draw::{Font, Item, Target};
 use crate::view::geom::Rect;
-use crate::view::lod::{Columns, Extremes};
+use crate::view::lod::{Columns, Extremes, format_sample};
+
+/// Average width of a character of small text, points.
+const DIGIT: f32 = 6.4;
 
 /// The lane of one counter: index in [`crate::model::Trace::counters`].
 pub(super) fn row(ctx: &mut Ctx<'_>, index: u32, place: Place, out: &mut Layers) {
@@ -14,13 +18,12 @@ pub(super) fn row(ctx: &mut Ctx<'_>, index: u32, place: Place, out: &mut Layers)
         return;
     };
     let columns = columns(ctx, index, counter);
-    let all = columns
-        .iter()
-        .fold(None, |all, c| Extremes::join(all, Some(c.values)));
-    let Some(all) = all else {
+    let Some(all) = extremes(&columns) else {
         return;
     };
-    let scale = Scale::new(all, place.bar);
+    let reserved = reserved(ctx, counter);
+    let both = Extremes::join(Some(all), extremes(&reserved));
+    let scale = Scale::new(both.unwrap_or(all), place.bar);
     let theme = input.theme;
     let line = theme.counter();
     let px = ctx.pixel();
@@ -45,7 +48,73 @@ pub(super) fn row(ctx: &mut Ctx<'_>, index: u32, place: Place, out: &mut Layers)
         });
     }
     out.spans.append(&mut lines);
+    for column in &reserved {
+        let top = scale.y(column.values.greatest).min(place.bar.y1 - px);
+        let bottom = scale.y(column.values.least).max(top + px);
+        out.spans.push(Item::Rect {
+            rect: Rect::new(x(column.first), top, x(column.end), bottom),
+            fill: theme.weak.percent(70),
+        });
+    }
+    if counter.measure.is_bytes() {
+        peak(ctx, counter, &columns, place.bar, out);
+    }
     target(ctx, place.bar, place.bar, Target::Counter(index));
+}
+
+/// Least and greatest values of all columns.
+fn extremes(columns: &[Columns]) -> Option<Extremes> {
+    let values = columns.iter().map(|c| Some(c.values));
+    values.fold(None, Extremes::join)
+}
+
+/// What is reserved on the device whose allocated memory a counter has.
+fn reserved(ctx: &Ctx<'_>, counter: &Counter) -> Vec<Columns> {
+    let trace = ctx.input.trace;
+    let beside = match counter.measure {
+        Measure::Allocated => trace.reserved_beside(counter),
+        _ => None,
+    };
+    let place = beside.and_then(|i| u32::try_from(i).ok());
+    place.map_or_else(Vec::new, |i| columns(ctx, i, &trace.counters()[i as usize]))
+}
+
+/// A mark at the first of the greatest values in view, and that value where there is room.
+fn peak(ctx: &Ctx<'_>, counter: &Counter, columns: &[Columns], bar: Rect, out: &mut Layers) {
+    let greatest = |c: &Columns| c.values.greatest;
+    let more = |best: Columns, c: Columns| {
+        if greatest(&c) > greatest(&best) {
+            c
+        } else {
+            best
+        }
+    };
+    let Some(most) = columns.iter().copied().reduce(more) else {
+        return;
+    };
+    let (px, theme) = (ctx.pixel(), ctx.input.theme);
+    let x = (ctx.x0 + most.first as f32 * px).min(ctx.x1() - px);
+    for (half, y) in [(3.5, 0.0), (2.5, 1.0), (1.5, 2.0)] {
+        let (left, right) = (x + px / 2.0 - half, x + px / 2.0 + half);
+        out.priority.push(Item::Rect {
+            rect: Rect::new(left, bar.y0 + y, right, bar.y0 + y + 1.0),
+            fill: theme.text,
+        });
+    }
+    let words = format!("peak {}", format_sample(counter, greatest(&most)));
+    let width = words.chars().count() as f32 * DIGIT;
+    let beside = [x + 7.0, x - 7.0 - width];
+    let fits = |left: &f32| *left >= ctx.x0 && left + width <= ctx.x1();
+    if let Some(left) = beside.into_iter().find(fits) {
+        // The value is read over the curve, too.
+        out.priority.push(Item::Rect {
+            rect: Rect::new(left - 2.0, bar.y0 + 4.0, left + width, bar.y1 - 2.0),
+            fill: theme.lane.percent(80),
+        });
+        let at = (left, (bar.y0 + bar.y1) / 2.0);
+        out.texts
+            .push(text(at, words, Font::Small, theme.text, width + 8.0));
+    }
 }
 
 /// Per physical pixel of the canvas.

@@ -7,7 +7,7 @@ use crate::analysis::counted;
 use crate::time::{TimeRange, format_count};
 use crate::view::draw::{Font, Item, LaneNote, SectionKind, Target};
 use crate::view::geom::{Point, Rect};
-use crate::view::lod::{format_value, value_at};
+use crate::view::lod::{format_sample, value_at};
 use crate::view::rows::{Busy, NodeId, NodeKind, Row, RowKind};
 
 /// Left edge of outermost names, points.
@@ -177,7 +177,10 @@ fn path(ctx: &Ctx<'_>, node: NodeId) -> String {
 fn counter_note(ctx: &Ctx<'_>, (node, i): (NodeId, u32), rect: Rect) -> (LaneNote, String) {
     let counter = &ctx.input.trace.counters()[i as usize];
     let last = value_at(counter, ctx.window.end.saturating_sub(1));
-    let words = last.map_or_else(|| "no value yet".to_owned(), format_value);
+    let words = last.map_or_else(
+        || "no value yet".to_owned(),
+        |value| format_sample(counter, value),
+    );
     let note = LaneNote {
         node,
         rect,

@@ -39,7 +39,9 @@ pub use collectives::CollectiveRow;
 pub use group::GroupRow;
 pub use highlights::Highlights;
 pub use leaf::{Leaf, Part, SubRow};
-pub use samples::{Columns, CounterTree, Extremes, InstantRow, format_value, value_at};
+pub use samples::{
+    Columns, CounterTree, Extremes, InstantRow, format_sample, format_value, value_at,
+};
 pub use span_tree::{SpanList, SpanTree};
 pub use tails::TailRow;
 pub use tree::{Intervals, Piece, Tree};

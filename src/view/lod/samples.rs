@@ -234,6 +234,20 @@ pub fn value_at(counter: &Counter, time: i64) -> Option<f64> {
     Some(counter.values[after.checked_sub(1)?])
 }
 
+/// A value of a counter as shown, with its unit where that is known.
+#[must_use]
+pub fn format_sample(counter: &Counter, value: f64) -> String {
+    let text = format_value(value);
+    match (
+        counter.measure.is_bytes(),
+        text.ends_with(char::is_alphabetic),
+    ) {
+        (false, _) => text,
+        (true, true) => text + "B",
+        (true, false) => text + " B",
+    }
+}
+
 /// A value of a counter as shown: whole numbers below ten million in full, else four digits and a power of thousand.
 #[must_use]
 pub fn format_value(value: f64) -> String {

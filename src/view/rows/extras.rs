@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::MAX_OPEN_COUNTERS;
 use super::tree::{Node, NodeId, NodeKind, RowTree};
 use crate::analysis::Identity;
-use crate::model::{Counter, DeviceId, ProcessId, SourceId, Trace};
+use crate::model::{Counter, DeviceId, Measure, ProcessId, SourceId, Trace};
 use crate::time::TimeRange;
 use crate::view::lod::{InstantRow, Lod};
 use crate::view::viewport::GUTTER;
@@ -18,11 +18,15 @@ pub(super) fn add(trace: &Trace, who: &Identity, tree: &mut RowTree) {
     let homes = Homes::of(trace, tree);
     let mut groups: BTreeMap<Option<NodeId>, Vec<u32>> = BTreeMap::new();
     for (i, counter) in (0_u32..).zip(trace.counters()) {
-        if !counter.times.is_empty() {
-            groups
-                .entry(homes.of_counter(who, counter))
-                .or_default()
-                .push(i);
+        let home = homes.of_counter(who, counter);
+        // What is reserved is drawn over what is allocated.
+        if counter.measure == Measure::Reserved || counter.times.is_empty() {
+            continue;
+        }
+        if counter.measure.is_bytes() {
+            memory(tree, home, counter, i);
+        } else {
+            groups.entry(home).or_default().push(i);
         }
     }
     for (parent, counters) in groups {
@@ -66,6 +70,28 @@ pub(super) fn add(trace: &Trace, who: &Identity, tree: &mut RowTree) {
         };
         tree.push(parent, lane);
     }
+}
+
+/// A lane of its own for the memory of a device.
+fn memory(tree: &mut RowTree, home: Option<NodeId>, counter: &Counter, i: u32) {
+    let place = home.map_or(String::new(), |p| tree.node(p).key.clone());
+    let of_gpu = home.is_some_and(|p| matches!(tree.node(p).kind, NodeKind::Gpu(_)));
+    let what = match counter.measure {
+        Measure::Growth => " growth",
+        _ => "",
+    };
+    let device = counter.name.split(", ").next().unwrap_or(&counter.name);
+    let title = match (of_gpu, counter.name.rsplit_once(", ")) {
+        (true, _) => format!("memory{what}"),
+        (false, Some((_, gpu))) => format!("{gpu} memory{what}"),
+        (false, None) => format!("{device}{what}"),
+    };
+    let key = format!("{place}/memory {}/{}", counter.source.0, counter.name);
+    let lane = Node {
+        title,
+        ..node(key, NodeKind::Counter(i))
+    };
+    tree.push(home, lane);
 }
 
 /// Instants that show nowhere: before and after everything else, where no view reaches, or on a lane that is left out

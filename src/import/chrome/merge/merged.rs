@@ -7,6 +7,7 @@ use std::ops::Range;
 use super::early::Early;
 use super::lanes::LaneTable;
 use super::links::{Links, SyncKind, SyncRow};
+use super::memory::Memory;
 use super::pairs::Mark;
 use crate::import::chrome::read::category::{Class, is_torch, todays_name};
 use crate::import::chrome::read::chunk::{
@@ -78,6 +79,7 @@ pub(crate) struct Merged {
     counters: BTreeMap<(Id, NameId, Id, u32), CounterId>,
     held: Vec<Held>,
     instants: Vec<HeldInstant>,
+    memory: Memory,
     capture: Option<TimeRange>,
     repaired_names: BTreeMap<NameId, ()>,
 }
@@ -113,6 +115,7 @@ impl Merged {
             counters: BTreeMap::new(),
             held: Vec::new(),
             instants: Vec::new(),
+            memory: Memory::default(),
             capture: None,
             repaired_names: BTreeMap::new(),
         }
@@ -178,6 +181,10 @@ impl Merged {
             self.lanes.meta(meta.kind, pid, tid, &text, meta.sort);
         }
         self.samples(chunk, &numbers, ctx.builder);
+        for event in &chunk.memory {
+            let pid = self.lanes.pid(text_id(event.pid, &numbers.texts));
+            self.memory.add(pid, *event);
+        }
     }
 
     fn numbers(&mut self, chunk: &Chunk, w: &[u8], at: u64, builder: &mut TraceBuilder) -> Numbers {
@@ -508,8 +515,7 @@ impl Merged {
                         source: self.source,
                         name: track,
                         series: self.lanes.text(Id::Text(series)),
-                        times: Vec::new(),
-                        values: Vec::new(),
+                        ..Counter::default()
                     });
                     self.counters.insert((pid, name, id, series), counter);
                     counter
@@ -547,6 +553,7 @@ impl Merged {
                 args: instant.args,
             });
         }
+        std::mem::take(&mut self.memory).finish(&mut self.lanes, self.source, builder);
         let marks = std::mem::take(&mut self.marks);
         super::pairs::close(marks, builder, &mut self.tally, progress);
         if let Some(capture) = self.capture {

@@ -4,6 +4,7 @@ pub(crate) mod early;
 pub(crate) mod far;
 pub(crate) mod lanes;
 pub(crate) mod links;
+pub(crate) mod memory;
 pub(crate) mod merged;
 pub(crate) mod pairs;
 pub(crate) mod spaces;

@@ -316,6 +316,25 @@ pub(crate) struct SampleEvent {
     pub series: u32,
 }
 
+/// An allocation on a device, and what is allocated there then. Bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MemoryEvent {
+    /// ns.
+    pub ts: i64,
+    /// Process.
+    pub pid: Id,
+    /// PyTorch's number of the type of device.
+    pub kind: i64,
+    /// The device's number.
+    pub device: i64,
+    /// Taken; negative where it is given back.
+    pub bytes: Option<i64>,
+    /// All that is allocated.
+    pub allocated: Option<i64>,
+    /// All that the allocator has reserved.
+    pub reserved: Option<i64>,
+}
+
 /// What a metadata event says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MetaKind {
@@ -375,6 +394,8 @@ pub(crate) struct Chunk {
     pub flows: Vec<FlowEvent>,
     /// Counter samples.
     pub samples: Vec<SampleEvent>,
+    /// Allocations.
+    pub memory: Vec<MemoryEvent>,
     /// Metadata.
     pub metas: Vec<MetaEvent>,
     /// Elements of the list.
@@ -435,6 +456,7 @@ impl Chunk {
         self.instants.clear();
         self.flows.clear();
         self.samples.clear();
+        self.memory.clear();
         self.metas.clear();
         self.events = 0;
         self.phases = PhaseCounts::default();

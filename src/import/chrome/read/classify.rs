@@ -3,8 +3,8 @@
 use super::args::{self, number_in};
 use super::category::Class;
 use super::chunk::{
-    Extra, FlowEvent, Id, InstantEvent, LaneClass, LaneKey, MarkEvent, MetaEvent, MetaKind, NONE,
-    SampleEvent, SpanEvent,
+    Extra, FlowEvent, Id, InstantEvent, LaneClass, LaneKey, MarkEvent, MemoryEvent, MetaEvent,
+    MetaKind, NONE, SampleEvent, SpanEvent,
 };
 use super::event::{Event, IdScope};
 use super::parser::{Parser, Scalar, Time};
@@ -56,6 +56,7 @@ impl<'w> Parser<'w, '_> {
                 let lane = self.thread(LaneClass::Cpu, event);
                 self.mark(event, ts, offset, lane, phase == b'B');
             }
+            b'i' | b'I' | b'R' if self.memory(event, ts) => {}
             b'i' | b'I' | b'R' => {
                 let lane = if event.scope == b'g' {
                     NONE
@@ -243,6 +244,53 @@ impl<'w> Parser<'w, '_> {
             name,
             lane,
         });
+    }
+
+    /// An allocation on a device; false for other instants, and where it does not say which device.
+    fn memory(&mut self, event: &Event<'w>, ts: i64) -> bool {
+        let w = self.w;
+        let named = event.name.is_some_and(|(a, b)| &w[a..b] == b"[memory]");
+        let args = event
+            .args
+            .filter(|&(pos, _)| named && ts != 0 && w[pos] == b'{');
+        let Some((pos, _)) = args else {
+            return false;
+        };
+        let mut values = [None; 5];
+        // The same args were read before without a defect, or they are skipped as far as they go.
+        let _: Result<usize, Fail> = args::each(self, pos, |parser, key, value| {
+            let place = match key {
+                b"Device Type" => 0,
+                b"Device Id" => 1,
+                b"Bytes" => 2,
+                b"Total Allocated" => 3,
+                b"Total Reserved" => 4,
+                _ => return parser.skip(value),
+            };
+            let mut number = Scalar::Missing;
+            let end = parser.scalar(value, &mut number)?;
+            if let Scalar::Int(i) = number {
+                values[place] = Some(i);
+            }
+            Ok(end)
+        });
+        let [Some(kind), Some(device), bytes, allocated, reserved] = values else {
+            return false;
+        };
+        let says = bytes.or(allocated).is_some();
+        if says {
+            let pid = self.id(event.pid);
+            self.chunk.memory.push(MemoryEvent {
+                ts,
+                pid,
+                kind,
+                device,
+                bytes,
+                allocated,
+                reserved,
+            });
+        }
+        says
     }
 
     fn asynchronous(&mut self, event: &Event<'w>, ts: i64, offset: u64, phase: u8) {

@@ -173,6 +173,7 @@ impl Merge<'_> {
                 series,
                 times,
                 values,
+                ..Counter::default()
             });
         }
         self.add_totals(totals, file, ctx);
@@ -410,6 +411,7 @@ impl Merge<'_> {
                             }
                         })
                         .collect(),
+                    ..Counter::default()
                 });
             }
         }
