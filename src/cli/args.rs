@@ -186,6 +186,9 @@ pub struct Png {
     /// What to draw.
     #[command(flatten)]
     pub picture: Picture,
+    /// Draw what changed since this recording: lanes of both, the mean step as parts, all steps.
+    #[arg(long, value_name = "BEFORE", conflicts_with = "range")]
+    pub before: Option<PathBuf>,
     /// Pixels per point, 1 to 3.
     #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = parse_scale)]
     pub scale: f32,

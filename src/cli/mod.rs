@@ -24,6 +24,8 @@ mod messages;
 mod notices;
 #[cfg(feature = "png")]
 mod png;
+#[cfg(feature = "png")]
+mod png_compare;
 mod recordings;
 mod report;
 mod rows;
@@ -209,7 +211,10 @@ fn run(command: Command, out: &mut dyn Write) -> Result<u8, CliError> {
         Command::Info(args) => info::run(&args, out),
         Command::Report(args) => report::run(&args, out),
         #[cfg(feature = "png")]
-        Command::Png(args) => png::run(&args, out),
+        Command::Png(args) => match &args.before {
+            Some(before) => png_compare::run(&args, before, out),
+            None => png::run(&args, out),
+        },
         #[cfg(feature = "png")]
         Command::Svg(args) => png::run_svg(&args, out),
         #[cfg(not(feature = "png"))]

@@ -1,7 +1,7 @@
 //! `stallscope png` and `stallscope svg`: the timeline as a picture, without a display.
 
 use std::io::{IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::analyse::{self, Analysed};
@@ -17,13 +17,7 @@ use crate::view::{Lod, RowState, RowTree, Rows, instants_out_of_view};
 /// Runs `png`. Says on stderr what was written; stdout stays empty, or is the picture (`-o -`).
 pub fn run(args: &Png, out: &mut dyn Write) -> Result<u8, CliError> {
     let picture = &args.picture;
-    let to_stdout = picture.output.as_os_str() == "-";
-    if to_stdout && std::io::stdout().is_terminal() {
-        return Err(CliError::Usage(
-            "A picture is nothing for a terminal: write it to a file with -o FILE, or send it on with `-o - | …`."
-                .to_owned(),
-        ));
-    }
+    to_stdout(&picture.output)?;
     let drawn = Drawn::new(picture, &png::SIGNATURE)?;
     let options = PngOptions {
         scale: args.scale,
@@ -37,6 +31,18 @@ pub fn run(args: &Png, out: &mut dyn Write) -> Result<u8, CliError> {
     drawn.write(picture, (&made.png, &text), size, out)
 }
 
+/// Whether a picture goes to stdout; never to a terminal.
+pub fn to_stdout(output: &Path) -> Result<bool, CliError> {
+    let to_stdout = output.as_os_str() == "-";
+    if to_stdout && std::io::stdout().is_terminal() {
+        return Err(CliError::Usage(
+            "A picture is nothing for a terminal: write it to a file with -o FILE, or send it on with `-o - | …`."
+                .to_owned(),
+        ));
+    }
+    Ok(to_stdout)
+}
+
 /// Runs `svg`, as [`run`].
 pub fn run_svg(args: &Picture, out: &mut dyn Write) -> Result<u8, CliError> {
     let drawn = Drawn::new(args, b"<svg xmlns=")?;
@@ -48,7 +54,8 @@ pub fn run_svg(args: &Picture, out: &mut dyn Write) -> Result<u8, CliError> {
     drawn.write(args, (svg.as_bytes(), &text), size, out)
 }
 
-fn why(error: PngError) -> CliError {
+/// A failure of drawing.
+pub fn why(error: PngError) -> CliError {
     match error {
         PngError::Encode(error) => CliError::Output(std::io::Error::other(error)),
         other => CliError::Usage(format!("{other}.")),
@@ -143,7 +150,7 @@ impl Drawn {
 }
 
 /// Refuses to write a picture over what is read.
-fn spare<'a>(
+pub fn spare<'a>(
     output: &Path,
     begins: &[u8],
     inputs: impl IntoIterator<Item = &'a Path>,
@@ -157,14 +164,20 @@ fn spare<'a>(
     )))
 }
 
-/// The name of the first path, and how many more there are.
 fn title(args: &Picture) -> String {
-    let first = &args.input.paths[0];
+    name_of(&args.input.paths)
+}
+
+/// The name of the first of some paths, and how many more there are.
+pub fn name_of(paths: &[PathBuf]) -> String {
+    let Some(first) = paths.first() else {
+        return String::new();
+    };
     let name = first
         .file_name()
         .unwrap_or(first.as_os_str())
         .to_string_lossy();
-    match args.input.paths.len() {
+    match paths.len() {
         1 => printable(&name),
         n => format!("{} + {}", printable(&name), n - 1),
     }

@@ -194,6 +194,7 @@ impl SavedRank {
         kernels.sort_by(|a, b| a.name.cmp(&b.name));
         Sample {
             rank: self.rank,
+            place: 0,
             steps_how,
             can: steps_how.into_iter().collect(),
             steps: self.steps,

@@ -16,6 +16,10 @@ use crate::view::{
     TITLE, Theme, Viewport, areas, bands_within, layout, legend, legend_height, legend_of, title,
 };
 
+mod comparison;
+
+pub use comparison::render_comparison;
+
 /// What a PNG file begins with.
 pub const SIGNATURE: [u8; 8] = *b"\x89PNG\r\n\x1a\n";
 /// Widths that can be chosen, points.
@@ -183,20 +187,34 @@ pub fn render_png(
 ) -> Result<Picture, PngError> {
     let plan = Plan::new(trace, analysis, rows, options)?;
     let lists = plan.lists(trace, analysis);
-    let (raster, primitives) = tessellate(&lists, &plan);
+    let size = [plan.size.width, plan.size.height];
+    Ok(Picture {
+        png: encode(&lists, size, plan.scale, &plan.theme)?,
+        layout: plan.size,
+    })
+}
+
+/// Draw lists as the content of a file of some pixels, each with its distance from the top, points.
+fn encode(
+    lists: &[(f32, DrawList)],
+    [width, height]: [u32; 2],
+    scale: f32,
+    theme: &Theme,
+) -> Result<Vec<u8>, PngError> {
+    let size = [width as usize, height as usize];
+    let (raster, primitives) = tessellate(lists, [width, height], scale, theme);
     let mut out = Vec::new();
-    let mut encoder = png::Encoder::new(&mut out, plan.size.width, plan.size.height);
+    let mut encoder = png::Encoder::new(&mut out, width, height);
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);
     encoder.set_compression(png::Compression::Balanced);
     let mut writer = encoder.write_header()?;
     let mut stream = writer.stream_writer()?;
-    let size = [plan.size.width as usize, plan.size.height as usize];
-    let back = color(plan.theme.panel);
+    let back = color(theme.panel);
     let mut y = 0;
     while y < size[1] {
         let end = (y + STRIP).min(size[1]);
-        let rgba = raster.render_rows(&primitives, size, plan.scale, back, y..end);
+        let rgba = raster.render_rows(&primitives, size, scale, back, y..end);
         let rgb: Vec<u8> = rgba
             .chunks_exact(4)
             .flat_map(|p| [p[0], p[1], p[2]])
@@ -206,10 +224,7 @@ pub fn render_png(
     }
     stream.finish()?;
     writer.finish()?;
-    Ok(Picture {
-        png: out,
-        layout: plan.size,
-    })
+    Ok(out)
 }
 
 /// Everything that is decided before drawing.
@@ -466,14 +481,16 @@ pub fn about(analysis: &Analysis, range: TimeRange) -> Vec<String> {
 }
 
 /// Shapes of a private egui context as triangles, and the textures they need.
-fn tessellate(lists: &[(f32, DrawList)], plan: &Plan) -> (Raster, Vec<ClippedPrimitive>) {
+fn tessellate(
+    lists: &[(f32, DrawList)],
+    [width, height]: [u32; 2],
+    scale: f32,
+    theme: &Theme,
+) -> (Raster, Vec<ClippedPrimitive>) {
     let context = Context::default();
     context.set_fonts(fonts());
-    context.set_theme(egui_theme(&plan.theme));
-    let size = Vec2::new(
-        plan.size.width as f32 / plan.scale,
-        plan.size.height as f32 / plan.scale,
-    );
+    context.set_theme(egui_theme(theme));
+    let size = Vec2::new(width as f32 / scale, height as f32 / scale);
     let screen = egui::Rect::from_min_size(Pos2::ZERO, size);
     let mut raster = Raster::new();
     let mut primitives = Vec::new();
@@ -486,7 +503,7 @@ fn tessellate(lists: &[(f32, DrawList)], plan: &Plan) -> (Raster, Vec<ClippedPri
             ..RawInput::default()
         };
         if let Some(viewport) = input.viewports.get_mut(&egui::ViewportId::ROOT) {
-            viewport.native_pixels_per_point = Some(plan.scale);
+            viewport.native_pixels_per_point = Some(scale);
         }
         let mut output = context.run_ui(input, |ui| {
             let painter = Painter::new(ui.ctx().clone(), LayerId::background(), screen);

@@ -3,6 +3,7 @@
 //!
 //! [`layout`] turns a [`LayoutInput`] into a [`DrawList`]; window, PNG export and tests use the same list.
 
+mod compare;
 mod draw;
 mod geom;
 mod history;
@@ -14,6 +15,7 @@ mod theme;
 pub mod ticks;
 mod viewport;
 
+pub use compare::{CompareInput, CompareSide, comparison as compare_picture};
 pub use draw::{
     Align, Areas, ArrowEnd, DrawList, Font, Hit, Item, LaneNote, Mark, MarkKind, Section,
     SectionKind, Stats, Target, Text,

@@ -14,6 +14,7 @@ mod chance;
 mod commands;
 mod expected;
 mod parts;
+mod picture;
 
 fn analyse(paths: &[PathBuf], steps: Option<StepClass>) -> Analysis {
     let loaded = open(paths, &OpenOptions::default(), &Progress::new()).unwrap();

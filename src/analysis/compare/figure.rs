@@ -276,7 +276,7 @@ impl Figure {
         self.answer = match (self.firm(), real) {
             (true, true) if large => Answer::Changed,
             (true, true) => Answer::ChangedSmall,
-            (true, false) if lo > -self.limit && hi < self.limit => Answer::Same,
+            (true, false) if lo > self.limit.saturating_neg() && hi < self.limit => Answer::Same,
             (false, true) if large => Answer::Hint,
             _ => Answer::CannotTell,
         };

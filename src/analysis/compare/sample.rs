@@ -70,6 +70,8 @@ pub struct SampleKernel {
 pub struct Sample {
     /// Its number.
     pub rank: u32,
+    /// Its place in [`Analysis::ranks`], where it comes from one.
+    pub place: usize,
     /// What defines its steps; `None` without steps.
     pub steps_how: Option<StepClass>,
     /// Classes of steps that it can give.
@@ -190,6 +192,7 @@ fn sample(analysis: &Analysis, rank: usize) -> Sample {
     let verdict = analysis.verdict(rank, judged.window);
     Sample {
         rank: r.rank,
+        place: rank,
         steps_how: (!r.steps.is_empty()).then(|| r.steps_how.class()),
         can: steps::possible(&analysis.core, of, !r.marks.is_empty()),
         steps: r.steps.len(),

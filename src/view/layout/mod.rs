@@ -214,6 +214,27 @@ pub fn areas(input: &LayoutInput<'_>) -> Areas {
     }
 }
 
+/// The rows alone, at the places that they name themselves: no ruler, band, names. What is outside `area` is cut.
+pub(in crate::view) fn lanes_alone(input: &LayoutInput<'_>, area: Rect) -> DrawList {
+    let mut ctx = Ctx::new(input);
+    let strip = Strip {
+        rows: input.rows.rows(),
+        first: 0,
+        area,
+        dy: 0.0,
+        pinned: false,
+    };
+    lanes::strip(&mut ctx, &strip);
+    ctx.list
+}
+
+/// The time ruler alone.
+pub(in crate::view) fn ruler_alone(input: &LayoutInput<'_>, area: Rect) -> DrawList {
+    let mut ctx = Ctx::new(input);
+    ruler::ruler(&mut ctx, area);
+    ctx.list
+}
+
 /// Lays the timeline out.
 #[must_use]
 pub fn layout(input: &LayoutInput<'_>) -> DrawList {

@@ -95,20 +95,32 @@ impl Rows {
                 pins.lane(node);
             }
         }
+        let (pinned, pinned_height) = (pins.out, pins.y);
+        Self {
+            height,
+            pinned,
+            pinned_height,
+            hidden,
+            ..Self::placed(tree, rows)
+        }
+    }
+
+    /// Rows of `tree` that somebody chose and placed.
+    #[must_use]
+    pub(in crate::view) fn placed(tree: Arc<RowTree>, rows: Vec<Row>) -> Self {
         let mut at_leaf = BTreeMap::new();
         for (i, row) in rows.iter().enumerate() {
             if let RowKind::Lane { leaf, sub: 0 } = row.kind {
                 at_leaf.insert(leaf, u32::try_from(i).unwrap_or(u32::MAX));
             }
         }
-        let (pinned, pinned_height) = (pins.out, pins.y);
         Self {
+            height: rows.iter().map(|r| r.y + r.height).fold(0.0, f32::max),
             rows,
-            height,
-            pinned,
-            pinned_height,
+            pinned: Vec::new(),
+            pinned_height: 0.0,
             at_leaf,
-            hidden,
+            hidden: 0,
             tree,
         }
     }
