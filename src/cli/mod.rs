@@ -22,6 +22,7 @@ mod load;
 mod losses;
 mod messages;
 mod notices;
+mod percent;
 #[cfg(feature = "png")]
 mod png;
 #[cfg(feature = "png")]
