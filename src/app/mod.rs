@@ -82,7 +82,7 @@ impl App {
         if (ctx.zoom_factor() - zoom).abs() > 0.001 {
             ctx.set_zoom_factor(zoom);
         }
-        input::keys(&ctx, self.dialog.as_ref(), &mut actions);
+        input::keys(&ctx, self.dialog.as_ref(), &self.state, &mut actions);
         input::drops(&ctx, &mut self.state, &mut actions);
         self.window_ui(ui, &mut actions);
         dialogs::dialog_ui(ui, &mut self.dialog, &self.state, &mut actions);

@@ -8,7 +8,7 @@ use super::analyse::{self, Analysed};
 use super::args::Why;
 use super::table::{Table, bytes, ms, percent, printable, sentence, were};
 use super::{CliError, EXIT_INCONCLUSIVE, load};
-use crate::analysis::{Cause, FileRead, Group, Kind, Level, LoopCause, Part, Waiting};
+use crate::analysis::{Cause, FileRead, Group, Kind, Level, LoopCause, Waiting};
 use crate::export::report::{cause_of_loop, cause_of_wait};
 use crate::time::{about_ns, format_ns};
 
@@ -334,16 +334,6 @@ fn of_batch(cause: &Cause) -> String {
 
 /// The parts of a wait, longest first.
 fn parts(cause: &Cause) -> String {
-    let mut all: Vec<(i64, Part, bool)> = Vec::new();
-    for (part, share) in &cause.parts.all {
-        all.push((share.own, *part, true));
-        all.push((share.earlier, *part, false));
-    }
-    all.retain(|p| p.0 > 0);
-    all.sort_by_key(|p| std::cmp::Reverse(p.0));
-    let text = all.iter().map(|(ns, part, own)| {
-        let of = if *own { "" } else { " for earlier batches" };
-        format!("{} {}{of}", format_ns(*ns), part.key().replace('_', " "))
-    });
-    text.collect::<Vec<_>>().join(", ")
+    let texts = cause.spent().into_iter().map(|s| s.text(format_ns));
+    texts.collect::<Vec<_>>().join(", ")
 }

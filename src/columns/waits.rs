@@ -2,8 +2,8 @@
 
 use super::Get::{Count, Text, Time};
 use super::{Column, number};
-use crate::analysis::{Analysis, WaitRow};
-use crate::time::format_ns;
+use crate::analysis::{Analysis, Cause, WaitRow};
+use crate::time::{about_ns, format_ns};
 
 /// Waits of the loop for a batch.
 pub const WAIT: &[Column<WaitRow>] = columns! { WaitRow:
@@ -14,12 +14,31 @@ pub const WAIT: &[Column<WaitRow>] = columns! { WaitRow:
     "hidden" "Hidden" "Of it the GPU was still working": Time(|_, w| w.wait.hidden);
     "exposed" "Exposed" "Of it the GPU had nothing to do: what loading costs": Time(|_, w| w.wait.exposed);
     "unrecorded" "Not recorded" "Of it nobody knows what the GPU did": Time(|_, w| Some(w.wait.unrecorded));
+    "worker" "Worker" "Process that made the batch, as far as the record tells": Text(|a, w| Some(a.cause(w.index)?.pid.as_deref()?.into()));
+    "spent" "Mostly" "What most of the wait was spent on": Text(|a, w| Some(mostly(a.cause(w.index)?)?.into()));
+    "kind" "Kind" "What kind of wait it was": Text(|a, w| Some(a.cause(w.index)?.kind.key().replace('_', " ").into()));
+    "item" "Item" "The item that held it up: at least half of the wait and twice the usual time":
+        Time(|a, w| Some(a.cause(w.index)?.item.as_ref()?.range.len()));
+    "file" "File" "What that item read longest": Text(|a, w| Some(file(a, w)?.into()));
     "workers" "What workers did" "Loading work while the loop waited": Text(|a, w| Some(workers(a, w).into()));
 };
 
 fn step<'a>(analysis: &'a Analysis, row: &WaitRow) -> Option<&'a str> {
     let rank = &analysis.ranks()[row.wait.rank];
     Some(rank.steps[row.wait.step?].short())
+}
+
+/// The group that most of a wait went to, with its time; nothing where nobody can say.
+fn mostly(cause: &Cause) -> Option<String> {
+    let group = cause.dominant;
+    let ns = cause.parts.group(group);
+    (!group.is_untold()).then(|| format!("{} {}", group.word(), about_ns(ns)))
+}
+
+/// The file that the item to blame read longest.
+fn file<'a>(analysis: &'a Analysis, row: &WaitRow) -> Option<&'a str> {
+    let (file, _) = analysis.cause(row.index)?.item.as_ref()?.files.first()?;
+    Some(analysis.causes(row.wait.rank).file(*file))
 }
 
 /// How many workers loaded during a wait, and for how long together.

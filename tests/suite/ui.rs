@@ -12,3 +12,4 @@ mod looks;
 mod names;
 mod panels;
 mod timeline;
+mod why;

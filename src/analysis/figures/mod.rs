@@ -2,10 +2,12 @@
 
 pub(super) mod advice;
 pub(super) mod device_memory;
+pub(super) mod chain;
 pub(super) mod gpu;
 pub(super) mod insight;
 pub(super) mod judged;
 pub(super) mod lag;
+pub(super) mod made;
 pub(super) mod memory;
 pub(super) mod names;
 pub(super) mod pace;

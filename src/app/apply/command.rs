@@ -67,6 +67,8 @@ impl App {
             Command::PreviousSpan => navigate::to_neighbour(state, false),
             Command::ParentSpan => navigate::step_to(state, parent),
             Command::ChildSpan => navigate::step_to(state, |t, _, s| child(t, s)),
+            Command::TowardsCause => navigate::along_chain(state, true),
+            Command::TowardsWait => navigate::along_chain(state, false),
             Command::FollowBack => navigate::step_to(state, |t, _, s| linked(t, s, false)),
             Command::FollowLink => navigate::step_to(state, |t, _, s| linked(t, s, true)),
             Command::RangeFromSpan => {

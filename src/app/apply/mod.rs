@@ -28,6 +28,10 @@ impl App {
             Action::SelectRange(range) => self.select_range(range),
             Action::SelectSpan(span) => state.on_doc(|doc| doc.span = span),
             Action::RevealSpan(span) => navigate::reveal_span(state, span),
+            Action::FollowChain(wait, at, span) => {
+                state.on_doc(|doc| doc.chain = at.map(|at| (wait, at)));
+                navigate::reveal_span(state, span);
+            }
             Action::ShowWait(wait) => navigate::show_wait(state, wait),
             Action::ZoomToRange(range) => {
                 // What was selected before has nothing to do with this range.

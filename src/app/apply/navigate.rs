@@ -1,5 +1,6 @@
 //! Going from one thing to the next: waits, spans, links, hits, views.
 
+use crate::app::model::chain;
 use crate::app::model::document::{Document, Move};
 use crate::app::model::related::lane_in_focus;
 use crate::app::model::state::AppState;
@@ -231,6 +232,17 @@ pub fn hit(state: &mut AppState, forward: bool) {
     let from = doc.viewport.range().start;
     let trace = std::sync::Arc::clone(&doc.trace);
     if let Some(span) = doc.search.step(forward, from, |s| trace.spans().start(s)) {
+        reveal_span(state, span);
+    }
+}
+
+/// Goes down the chain below a wait, or back up.
+pub fn along_chain(state: &mut AppState, down: bool) {
+    let Some(doc) = &mut state.doc else {
+        return;
+    };
+    if let Some((span, place)) = chain::step(doc, down) {
+        doc.chain = place;
         reveal_span(state, span);
     }
 }

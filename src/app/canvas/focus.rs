@@ -5,6 +5,7 @@ use std::sync::Arc;
 use egui::Ui;
 
 use crate::analysis::LayerClass;
+use crate::app::model::chain;
 use crate::app::model::document::Document;
 use crate::app::model::facts::queued_by;
 use crate::app::model::latest::{Job, Latest};
@@ -37,9 +38,9 @@ impl Focus {
             // Arrows must not flicker while the pointer passes.
             let left = std::time::Duration::from_secs_f32(REST - rested + 0.01);
             ui.ctx().request_repaint_after(left);
-            self.span = doc.span;
+            self.span = chain::focused(doc);
         } else {
-            self.span = hovered.or(doc.span);
+            self.span = hovered.or(chain::focused(doc));
         }
         let Some(span) = self.span else {
             return;

@@ -7,7 +7,6 @@ use super::scene::Scene;
 use crate::app::model::action::{Action, Actions};
 use crate::app::model::command::Command;
 use crate::app::model::document::{Document, Gesture};
-use crate::app::model::facts::wait_of;
 use crate::app::model::state::AppState;
 use crate::time::TimeRange;
 use crate::view::{Hit, MarkKind, Target};
@@ -206,7 +205,7 @@ impl Scene<'_> {
             Hit::Mark(m) => {
                 let mark = &self.list.marks[m];
                 if mark.kind == MarkKind::Exposed
-                    && let Some(w) = wait_of(doc, mark.first)
+                    && let Some(w) = doc.analysis.wait_of_span(mark.first)
                 {
                     actions.push(Action::CurrentWait(w));
                 }

@@ -6,7 +6,7 @@ use super::focus::{Focus, REST};
 use super::scene::Scene;
 use crate::analysis::Step;
 use crate::app::model::document::Document;
-use crate::app::model::facts::{attendance_line, copy_text, parts_text, step_of, wait_of};
+use crate::app::model::facts::{attendance_line, cause_lines, copy_text, parts_text, step_of};
 use crate::app::model::related::parent;
 use crate::app::model::state::AppState;
 use crate::app::widgets::table::percent;
@@ -145,17 +145,15 @@ fn span_lines(doc: &Document, focus: &Focus, span: SpanId) -> Vec<String> {
         });
         lines.push(format!("{kind}{bytes}"));
     }
-    if let Some(w) = wait_of(doc, span).filter(|_| is_wait(doc, span)) {
+    if let Some(w) = doc.analysis.wait_of_span(span) {
         lines.push(parts_text(&doc.analysis.waits()[w]));
+        let cause = cause_lines(&doc.analysis, w).into_iter();
+        lines.extend(cause.map(|(what, value)| format!("{}: {value}", what.to_lowercase())));
     }
     lines.extend(attendance_line(&doc.analysis, span));
     lines.extend(link_line(doc, focus, span));
     lines.extend(focus.queued_by(span));
     lines
-}
-
-fn is_wait(doc: &Document, span: SpanId) -> bool {
-    doc.analysis.layers().class_of(span) == crate::analysis::LayerClass::Wait
 }
 
 /// What a span launched, or who launched it.

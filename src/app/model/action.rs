@@ -34,6 +34,8 @@ pub enum Action {
     SelectSpan(Option<SpanId>),
     /// Select a span and bring it into view.
     RevealSpan(SpanId),
+    /// Select a link of the chain below a wait: index of the wait, place in the chain (`None` = the wait), its span.
+    FollowChain(usize, Option<usize>, SpanId),
     /// Select a batch wait by its index and centre it.
     ShowWait(usize),
     /// Select a range and zoom to it.

@@ -146,6 +146,8 @@ commands! {
     ChildSpan Go "First child span" "Selects the first span inside the selected one." [Shortcut::typed(Key::ArrowDown)];
     FollowBack Go "Follow link back" "From GPU work to the call that launched it." [Shortcut::typed(Key::OpenBracket)];
     FollowLink Go "Follow link" "From a call to the GPU work that it launched." [Shortcut::typed(Key::CloseBracket)];
+    TowardsCause Go "Towards the cause" "From a wait to the batch it waited for, the item in that and the read in that." [Shortcut::typed(Key::Enter)];
+    TowardsWait Go "Back towards the wait" "The same way back." [Shortcut::shift(Key::Enter), Shortcut::typed(Key::Backspace)];
     RangeFromSpan Select "Range from span" "Makes the selected span the selected range." [Shortcut::typed(Key::R)];
     SelectAll Select "Select all" "Selects the whole trace as range." [Shortcut::ctrl(Key::A)];
     Copy Select "Copy" "Copies the selected span or the open table as tab-separated text." [Shortcut::ctrl(Key::C)];

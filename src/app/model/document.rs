@@ -121,6 +121,8 @@ pub struct Document {
     pub search: Search,
     /// Exposed waits.
     pub walk: Walk,
+    /// Where in the chain below a wait the selected span is: index in [`Analysis::waits`], and its place below it from 0.
+    pub chain: Option<(usize, usize)>,
     /// All roles but this one are dimmed by the legend.
     pub only: Option<Swatch>,
     /// Index in [`Analysis::ranks`] of the rank that tables are about; `None` = all.
@@ -228,6 +230,7 @@ impl Document {
             pointer: Pointer::default(),
             search: Search::default(),
             walk: Walk::new(&analysis, None),
+            chain: None,
             only: None,
             scope: None,
             args,

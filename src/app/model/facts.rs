@@ -1,10 +1,10 @@
 //! What is known of spans, steps and waits, in words: tooltips, inspector and tables say the same.
 
 use super::document::Document;
-use crate::analysis::{Analysis, LayerId, Step, SyncFigures, Wait};
+use crate::analysis::{Analysis, LayerId, Level, Step, SyncFigures, Wait, counted};
 use crate::columns::ByPhase;
 use crate::model::{CopyKind, SpanId};
-use crate::time::format_ns;
+use crate::time::{about_ns, format_ns};
 
 /// The step that a span starts in, and which share of it the span takes.
 #[must_use]
@@ -27,18 +27,6 @@ pub fn step_of(doc: &Document, span: SpanId) -> Option<(&Step, f64)> {
         .then(|| (step, inside as f64 / step.range.len().max(1) as f64))
 }
 
-/// The wait that a span makes.
-#[must_use]
-pub fn wait_of(doc: &Document, span: SpanId) -> Option<usize> {
-    let range = doc.trace.spans().range(span);
-    let waits = doc.analysis.waits();
-    let i = waits.partition_point(|w| w.range.start <= range.start);
-    (0..i)
-        .rev()
-        .take(64)
-        .find(|&w| waits[w].span == span || waits[w].range.covers(range))
-}
-
 /// How a wait divides into exposed, hidden and not recorded time.
 #[must_use]
 pub fn parts_text(wait: &Wait) -> String {
@@ -53,6 +41,62 @@ pub fn parts_text(wait: &Wait) -> String {
         parts.push(format!("{} not recorded", format_ns(wait.unrecorded)));
     }
     parts.join(" · ")
+}
+
+/// Why a wait happened, as (what, value): who made its batch, what it was spent on, the item and the file, what is not
+/// told and why.
+#[must_use]
+pub fn cause_lines(analysis: &Analysis, wait: usize) -> Vec<(&'static str, String)> {
+    let Some(cause) = analysis.cause(wait) else {
+        return Vec::new();
+    };
+    let mut out = Vec::new();
+    if let Some(batch) = cause.batch {
+        let late = match cause.late {
+            Some(true) => ", not ready when the wait began",
+            Some(false) => ", ready before the wait",
+            None => "",
+        };
+        out.push(("Batch", format!("{batch}{late}")));
+    }
+    if let Some(pid) = &cause.pid {
+        let by = match (cause.level, cause.worker) {
+            (Some(Level::Loop), _) | (_, None) => "the loop itself".to_owned(),
+            (Some(Level::L2), Some(worker)) => format!("worker {worker}, pid {pid}, by its number"),
+            (_, Some(worker)) => format!("worker {worker}, pid {pid}, by order"),
+        };
+        out.push(("Made by", by));
+    }
+    let spent: Vec<String> = cause.spent().iter().map(|s| s.text(about_ns)).collect();
+    out.push(("Spent on", spent.join(", ")));
+    if let Some(item) = &cause.item {
+        let (own, usual) = (about_ns(item.range.len()), about_ns(item.median));
+        out.push(("Item", format!("{own}, usual {usual}")));
+        let causes = analysis.causes(analysis.waits()[wait].rank);
+        if let Some((file, read)) = item.files.first() {
+            let rate = match (read.mb_s(), item.mb_s_median) {
+                (Some(rate), Some(usual)) => format!(" at {rate:.1} MB/s, usual {usual:.1}"),
+                (Some(rate), None) => format!(" at {rate:.1} MB/s"),
+                (None, _) => String::new(),
+            };
+            let name = causes.file(*file);
+            out.push(("File", format!("{name}: {}{rate}", about_ns(read.ns))));
+        }
+    }
+    if let Some(ahead) = cause.ahead.filter(|a| a.ready > 0) {
+        let (n, saving) = (
+            counted(ahead.ready as u64, "later batch"),
+            about_ns(ahead.saving),
+        );
+        out.push((
+            "Ready",
+            format!("{n}: in_order=False could have saved {saving} at most"),
+        ));
+    }
+    if let Some(reason) = cause.reason {
+        out.push(("Not told", reason.text().to_owned()));
+    }
+    out
 }
 
 /// Whom an operation of communication waited for, or how long others waited for it; `None` where neither is known.

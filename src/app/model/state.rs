@@ -5,6 +5,7 @@ use std::sync::mpsc::Receiver;
 
 use egui::Context;
 
+use super::chain;
 use super::command::Command;
 use super::document::{Document, Move};
 use super::load::Loading;
@@ -107,6 +108,9 @@ impl AppState {
                 !doc.walk.is_empty()
             }
             Command::NextHit | Command::PreviousHit => !doc.search.hits.is_empty(),
+            // While something is searched for, the same keys go from hit to hit.
+            Command::TowardsCause => !doc.search.is_active() && chain::step(doc, true).is_some(),
+            Command::TowardsWait => !doc.search.is_active() && chain::step(doc, false).is_some(),
             Command::ParentSpan
             | Command::ChildSpan
             | Command::FollowBack

@@ -4,11 +4,12 @@ use egui::{RichText, Ui};
 use serde_json::{Map, Value};
 
 use super::panel::waker;
+use super::why;
 use crate::analysis::{LayerClass, SpanFigures};
 use crate::app::model::action::{Action, Actions};
 use crate::app::model::command::Command;
 use crate::app::model::document::Document;
-use crate::app::model::facts::{attendance_line, by_phase, copy_text, step_of, wait_of};
+use crate::app::model::facts::{attendance_line, by_phase, cause_lines, copy_text, step_of};
 use crate::app::model::latest::{Job, Latest};
 use crate::app::model::related;
 use crate::app::widgets::look::Look;
@@ -79,6 +80,7 @@ impl Inspector {
         egui::ScrollArea::vertical()
             .auto_shrink([false, false])
             .show(ui, |ui| {
+                why::why_ui(ui, doc, look, actions);
                 egui::Grid::new("span facts")
                     .num_columns(2)
                     .spacing([10.0, 3.0])
@@ -177,8 +179,7 @@ fn facts(doc: &Document, span: SpanId, about: Option<&About>) -> Vec<(&'static s
             format!("{}, {} of it", step.short(), percent(share)),
         ));
     }
-    let is_wait = analysis.layers().class_of(span) == LayerClass::Wait;
-    if let Some(w) = wait_of(doc, span).filter(|_| is_wait) {
+    if let Some(w) = analysis.wait_of_span(span) {
         let wait = &analysis.waits()[w];
         if let (Some(exposed), Some(hidden)) = (wait.exposed, wait.hidden) {
             out.push(("Exposed", format_ns(exposed)));
@@ -189,6 +190,7 @@ fn facts(doc: &Document, span: SpanId, about: Option<&About>) -> Vec<(&'static s
         } else {
             out.push(("Exposed", "unknown: no GPU events".to_owned()));
         }
+        out.extend(cause_lines(analysis, w));
     }
     let place = doc.tree.lod().place(trace, span);
     let title = place.map(|(leaf, _)| doc.tree.node(doc.tree.of_leaf(leaf)).title.clone());

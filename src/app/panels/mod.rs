@@ -26,6 +26,7 @@ mod commands;
 mod copying;
 mod inspector;
 mod lag;
+mod loading;
 mod names;
 mod panel;
 mod rows;
@@ -36,6 +37,7 @@ mod syncs;
 mod verdict;
 mod waits;
 mod whatif;
+mod why;
 mod workers;
 
 /// Every tab, in the order of the tab bar.

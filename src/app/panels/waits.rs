@@ -12,8 +12,8 @@ use crate::columns::WAIT;
 use crate::time::{format_count, format_ns};
 
 /// Columns.
-const WIDTHS: &str =
-    "step=70 rank=50 start=110 wait=100 hidden=100 exposed=100 unrecorded=100 workers=260";
+const WIDTHS: &str = "step=70 rank=50 start=110 wait=100 hidden=100 exposed=100 unrecorded=100 worker=70 spent=170 kind=110 item=90 \
+    file=220 workers=260";
 
 const NONE: &str = "No batch waits were recognised. Look for: DataLoader next, fetch.iter, batch_wait, NVTX data. \
     Name your own wait with record_function(\"data_wait\"), an NVTX range, or a rule.";

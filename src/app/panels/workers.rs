@@ -1,14 +1,18 @@
 //! The Workers tab: what each loading process did, and how much of it the GPU covered.
 
+use egui::Ui;
+
+use super::loading::{Maker, makers, makers_ui};
 use super::panel::{Scope, TablePanel};
 use super::rows;
 use crate::analysis::WorkerRow;
+use crate::app::model::action::Actions;
 use crate::app::model::document::Document;
 use crate::app::widgets::fn_table::FnTable;
 use crate::app::widgets::look::Look;
 use crate::app::widgets::table::TableState;
 use crate::columns::WORKER;
-use crate::time::format_ns;
+use crate::time::{TimeRange, format_ns};
 
 const NONE: &str = "No loading work is in this trace. torch.profiler records only the main process: open the DFTracer \
     files of the same run beside it, or record with nsys. With 0 workers there are none: the training loop loads.";
@@ -27,6 +31,8 @@ pub struct Loading {
     gpu: bool,
     hidden: i64,
     exposed: i64,
+    makers: Vec<Maker>,
+    range: TimeRange,
 }
 
 /// The tab.
@@ -42,8 +48,12 @@ impl TablePanel for Workers {
         let analysis = doc.analysis.clone();
         let ranks: Vec<usize> = scope.ranks(doc).collect();
         move || {
-            let mut out = Loading::default();
+            let mut out = Loading {
+                range: scope.range,
+                ..Loading::default()
+            };
             for rank in ranks {
+                out.makers.extend(makers(&analysis, rank, scope.range));
                 let figures = analysis.workers(rank, scope.range);
                 out.rows.extend(figures.rows);
                 out.load += figures.load_sum;
@@ -58,6 +68,10 @@ impl TablePanel for Workers {
 
     fn empty(_doc: &Document, figures: &Loading) -> Option<&'static str> {
         figures.rows.is_empty().then_some(NONE)
+    }
+
+    fn above_ui(ui: &mut Ui, figures: &Loading, look: &Look, actions: &mut Actions) {
+        makers_ui(ui, &figures.makers, figures.range, look, actions);
     }
 
     fn caption(_doc: &Document, figures: &Loading) -> String {

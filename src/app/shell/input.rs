@@ -14,7 +14,7 @@ use crate::app::panels::commands;
 use crate::app::shell::toolbar::search_id;
 
 /// Turns key presses into commands. While a text field has the focus, keys that write text are left to it.
-pub fn keys(ctx: &Context, dialog: Option<&Dialog>, actions: &mut Actions) {
+pub fn keys(ctx: &Context, dialog: Option<&Dialog>, state: &AppState, actions: &mut Actions) {
     let typing = ctx.text_edit_focused();
     let focus = ctx.memory(|m| m.focused());
     let on_widget = focus.is_some_and(|id| id != canvas_id()) && !typing;
@@ -38,8 +38,13 @@ pub fn keys(ctx: &Context, dialog: Option<&Dialog>, actions: &mut Actions) {
                 if on_widget && for_widget {
                     continue;
                 }
-                let all = commands();
-                let Some(command) = Command::for_key(all, key, physical_key, modifiers, typing)
+                // Of several commands with a key the one that does something now.
+                let can: Vec<Command> = commands()
+                    .iter()
+                    .copied()
+                    .filter(|&c| state.can(c))
+                    .collect();
+                let Some(command) = Command::for_key(&can, key, physical_key, modifiers, typing)
                 else {
                     if typing && key == Key::Escape {
                         leave_text(ctx, in_search || dialog.is_some(), actions);

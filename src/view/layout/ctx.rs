@@ -85,6 +85,9 @@ impl<'a> Ctx<'a> {
         if input.hits.is_some() {
             percent = 20;
         }
+        if input.links.is_some_and(|l| l.chain) {
+            percent = percent.min(35);
+        }
         if gpu && input.links.is_some_and(|l| !l.is_empty()) {
             percent = percent.min(40);
         }

@@ -21,13 +21,18 @@ pub struct Links {
     pub arrows: Vec<Link>,
     /// Links that are not drawn.
     pub more: usize,
+    /// They are the chain below a wait: all but them fades.
+    pub chain: bool,
 }
 
 impl Links {
-    /// The links of a CPU span (what calls in it launch on its own thread, and on autograd threads of its process
+    /// The chain below a wait; else the links of a CPU span (what calls in it launch on its own thread, and on autograd threads of its process
     /// meanwhile) or of a GPU operation (its own launch). Empty for spans without any.
     #[must_use]
     pub fn of(trace: &Trace, analysis: &Analysis, span: SpanId) -> Self {
+        if let Some(chain) = Self::below(analysis, span) {
+            return chain;
+        }
         let mut links: Vec<Link> = Vec::new();
         if let Some(call) = trace.launch_of(span) {
             links.push(Link {
@@ -64,7 +69,30 @@ impl Links {
             more: n.saturating_sub(arrows.len()),
             ops,
             arrows,
+            chain: false,
         }
+    }
+
+    /// From a wait to its batch, the item and the read; `None` where nothing of it is known.
+    fn below(analysis: &Analysis, span: SpanId) -> Option<Self> {
+        let links = analysis.chain(analysis.wait_of_span(span)?);
+        let spans: Vec<SpanId> = links.iter().map(|l| l.span).collect();
+        let from = std::iter::once(span).chain(spans.iter().copied());
+        let pairs = from.zip(spans.iter().copied());
+        let arrows: Vec<Link> = pairs
+            .filter(|(from, to)| from != to)
+            .map(|(from, to)| Link { from, to })
+            .collect();
+        let mut ops = spans;
+        ops.sort_unstable();
+        ops.dedup();
+        (!ops.is_empty()).then_some(Self {
+            span,
+            ops,
+            arrows,
+            more: 0,
+            chain: true,
+        })
     }
 
     /// True where nothing is linked.

@@ -1,0 +1,187 @@
+//! The batches of each worker as blocks on one time axis, those that the loop had to wait for hatched: a worker that is
+//! slower than the others is seen at once.
+
+use egui::{Color32, Painter, Rect, RichText, ScrollArea, Sense, Ui, pos2, vec2};
+
+use crate::analysis::{Analysis, MadeBatch};
+use crate::app::model::action::{Action, Actions};
+use crate::app::widgets::look::Look;
+use crate::paint::color;
+use crate::time::{TimeRange, about_ns};
+use crate::view::Swatch;
+
+/// Height of a worker's row, points.
+const ROW: f32 = 15.0;
+/// Rows that show without scrolling.
+const ROWS: usize = 8;
+/// Width of the names, points.
+const NAMES: f32 = 92.0;
+/// Narrower blocks are neither hatched nor parted from their neighbours, points.
+const DETAIL: f32 = 4.0;
+
+/// A worker and what it made.
+pub struct Maker {
+    title: String,
+    batches: Vec<MadeBatch>,
+    /// Length of each block's wait, ns.
+    waited: Vec<i64>,
+    /// Median time in which it made one, ns.
+    median: i64,
+}
+
+/// The workers of a rank of which batches are known, in a window.
+#[must_use]
+pub fn makers(analysis: &Analysis, rank: usize, window: TimeRange) -> Vec<Maker> {
+    let causes = analysis.causes(rank);
+    let several = analysis.ranks().len() > 1;
+    let mut out: Vec<Maker> = Vec::new();
+    let mut last = None;
+    for batch in analysis.made_batches(rank, window) {
+        if last != Some(batch.worker) {
+            last = Some(batch.worker);
+            let pid = &causes.workers[batch.worker].pid;
+            let title = match several {
+                true => format!("{} · {pid}", analysis.ranks()[rank].rank),
+                false => format!("worker {pid}"),
+            };
+            out.push(Maker {
+                title,
+                batches: Vec::new(),
+                waited: Vec::new(),
+                median: 0,
+            });
+        }
+        if let Some(maker) = out.last_mut() {
+            let wait = batch.wait.map(|w| analysis.waits()[w].range.len());
+            maker.waited.push(wait.unwrap_or(0));
+            maker.batches.push(batch);
+        }
+    }
+    for maker in &mut out {
+        let mut times: Vec<i64> = maker.batches.iter().map(|b| b.range.len()).collect();
+        times.sort_unstable();
+        maker.median = times[times.len() / 2];
+    }
+    out
+}
+
+/// Draws the rows. A click on a block shows its wait, else its work.
+pub fn makers_ui(
+    ui: &mut Ui,
+    makers: &[Maker],
+    window: TimeRange,
+    look: &Look,
+    actions: &mut Actions,
+) {
+    if makers.is_empty() {
+        return;
+    }
+    let late = makers.iter().flat_map(|m| &m.batches).filter(|b| b.late);
+    let all: usize = makers.iter().map(|m| m.batches.len()).sum();
+    let text = format!(
+        "Batches by worker: {} of {all} were not ready when the loop asked (hatched).",
+        late.count()
+    );
+    ui.label(RichText::new(text).small().color(look.weak));
+    let height = ROW * makers.len().min(ROWS) as f32;
+    ScrollArea::vertical()
+        .id_salt("batches by worker")
+        .max_height(height)
+        .show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 0.0;
+            for maker in makers {
+                row_ui(ui, maker, window, look, actions);
+            }
+        });
+    ui.add_space(6.0);
+}
+
+fn row_ui(ui: &mut Ui, maker: &Maker, window: TimeRange, look: &Look, actions: &mut Actions) {
+    let size = vec2(ui.available_width(), ROW);
+    let (rect, response) = ui.allocate_exact_size(size, Sense::click());
+    let median = about_ns(maker.median);
+    let label = format!(
+        "{}, {} batches of {median}",
+        maker.title,
+        maker.batches.len()
+    );
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &label));
+    let middle = pos2(rect.left(), rect.center().y);
+    let font = egui::FontId::proportional(11.0);
+    let ink = ui.visuals().text_color();
+    ui.painter()
+        .text(middle, egui::Align2::LEFT_CENTER, &maker.title, font, ink);
+    let lane = Rect::from_min_max(
+        pos2(rect.left() + NAMES, rect.top() + 1.5),
+        pos2(rect.right(), rect.bottom() - 1.5),
+    );
+    let at = |t: i64| {
+        let share = (t - window.start) as f64 / window.len().max(1) as f64;
+        lane.left() + lane.width() * share.clamp(0.0, 1.0) as f32
+    };
+    let painter = ui.painter().with_clip_rect(lane);
+    painter.rect_filled(lane, 0.0, color(look.theme.lane));
+    let pointer = response.hover_pos();
+    let mut under = None;
+    let mut reach = f32::MIN;
+    for (i, batch) in maker.batches.iter().enumerate() {
+        let (x0, x1) = (at(batch.range.start), at(batch.range.end));
+        if pointer.is_some_and(|p| x0 <= p.x && p.x <= x1.max(x0 + 1.0)) {
+            under = Some(i);
+        }
+        // What ends within a pixel that is filled changes nothing.
+        if x1.max(x0 + 1.0) > reach {
+            block(
+                &painter,
+                Rect::from_x_y_ranges(x0..=x1.max(x0 + 1.0), lane.y_range()),
+                batch,
+                look,
+            );
+            reach = x1.max(x0 + 1.0);
+        }
+    }
+    let Some(i) = under else {
+        return;
+    };
+    let batch = maker.batches[i];
+    let wait = match (batch.wait, batch.late) {
+        (Some(_), true) => format!("the loop waited {} for it", about_ns(maker.waited[i])),
+        (Some(_), false) => "ready before the loop asked".to_owned(),
+        (None, _) => "whose wait it was is not known".to_owned(),
+    };
+    let text = format!("{}: {}; {wait}", maker.title, about_ns(batch.range.len()));
+    if response.on_hover_text_at_pointer(text).clicked() {
+        let action = match (batch.wait, batch.span) {
+            (Some(wait), Some(span)) => Some(Action::FollowChain(wait, Some(0), span)),
+            (_, Some(span)) => Some(Action::RevealSpan(span)),
+            (_, None) => None,
+        };
+        actions.extend(action);
+    }
+}
+
+fn block(painter: &Painter, rect: Rect, batch: &MadeBatch, look: &Look) {
+    let theme = &look.theme;
+    let fill = color(theme.swatch(Swatch::Load));
+    painter.rect_filled(rect, 0.0, fill);
+    if rect.width() < DETAIL {
+        return;
+    }
+    if batch.late {
+        hatch(painter, rect, color(theme.hatch()));
+    }
+    let edge = egui::Stroke::new(1.0, color(theme.lane));
+    painter.line_segment([rect.right_top(), rect.right_bottom()], edge);
+}
+
+/// Lines that rise to the right.
+fn hatch(painter: &Painter, rect: Rect, ink: Color32) {
+    let painter = painter.with_clip_rect(painter.clip_rect().intersect(rect));
+    let (height, pitch) = (rect.height(), 6.0);
+    let mut x = (painter.clip_rect().left() / pitch).floor() * pitch - height;
+    while x < painter.clip_rect().right() {
+        let line = [pos2(x, rect.bottom()), pos2(x + height, rect.top())];
+        painter.line_segment(line, egui::Stroke::new(1.5, ink));
+        x += pitch;
+    }
+}
