@@ -18,7 +18,7 @@ pub const STEP: &[Column<StepRow>] = columns! { StepRow:
     "wait" "Wait" "The loop waits for its batch": Time(|_, s| s.wait), text("wait");
     "wait_exposed" "Exposed" "Of it the GPU had nothing to do": Time(|_, s| s.wait_exposed), text("exposed");
     "wait_hidden" "Hidden" "Of it the GPU was still working": Time(|_, s| s.wait_hidden), text("hidden");
-    "wait_unrecorded" "Not recorded" "Of it nobody knows what the GPU did":
+    "wait_unrecorded" "Not recorded" "Of it there is no GPU data":
         Time(|_, s| s.wait_unrecorded), not_in(Panel);
     "wait_hidden_by_earlier" "Hidden by earlier" "Of the wait, covered by GPU work launched before the step began":
         Time(|_, s| s.wait_hidden_by_earlier), not_in(Panel);

@@ -13,7 +13,7 @@ pub const WAIT: &[Column<WaitRow>] = columns! { WaitRow:
     "wait" "Wait" "How long the training loop was blocked": Time(|_, w| Some(w.wait.range.len()));
     "hidden" "Hidden" "Of it the GPU was still working": Time(|_, w| w.wait.hidden);
     "exposed" "Exposed" "Of it the GPU had nothing to do: what loading costs": Time(|_, w| w.wait.exposed);
-    "unrecorded" "Not recorded" "Of it nobody knows what the GPU did": Time(|_, w| Some(w.wait.unrecorded));
+    "unrecorded" "Not recorded" "Of it there is no GPU data": Time(|_, w| Some(w.wait.unrecorded));
     "worker" "Worker" "Process that made the batch, as far as the record tells": Text(|a, w| Some(a.cause(w.index)?.pid.as_deref()?.into()));
     "spent" "Mostly" "What most of the wait was spent on": Text(|a, w| Some(mostly(a.cause(w.index)?)?.into()));
     "kind" "Kind" "What kind of wait it was": Text(|a, w| Some(a.cause(w.index)?.kind.key().replace('_', " ").into()));

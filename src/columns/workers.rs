@@ -13,7 +13,7 @@ pub const WORKER: &[Column<WorkerRow>] = columns! { WorkerRow:
     "util" "Utilisation" "Loading as a share of the range": Share(|_, w| (w.load, w.window)), text("of time");
     "hidden" "Hidden" "Of it the GPU worked": Time(|_, w| w.hidden), text("hidden");
     "exposed" "Exposed" "Of it the GPU had nothing to do": Time(|_, w| w.exposed), text("exposed");
-    "unrecorded" "Not recorded" "Of it nobody knows what the GPU did": Time(|_, w| Some(w.unrecorded));
+    "unrecorded" "Not recorded" "Of it there is no GPU data": Time(|_, w| Some(w.unrecorded));
     "during_wait" "During waits" "Of it the loop waited for a batch":
         Time(|_, w| Some(w.during_wait)), text("during waits");
     "n" "Items" "Loading spans that start in the range": Count(|_, w| Some(w.n)), text("loads");

@@ -98,7 +98,7 @@ impl StepSource {
         match self {
             Self::Explicit => "explicit",
             Self::Fetches => "from fetch",
-            Self::FetchesInsideSteps => "from fetch (explicit steps hold several batches)",
+            Self::FetchesInsideSteps => "one per batch: each marked step holds several",
             Self::Optimizer => "optimizer",
         }
     }

@@ -17,11 +17,11 @@ pub enum ErrorDialog {
 impl ErrorDialog {
     /// Heading.
     #[must_use]
-    pub fn title(&self) -> &'static str {
+    pub fn title(&self) -> &str {
         match self {
             Self::Failed(e, _) if e.kind == ErrorKind::TooLarge => "This may not fit into memory",
             Self::Failed(..) => "This could not be opened",
-            Self::Other(..) => "This did not work",
+            Self::Other(what, _) => what,
         }
     }
 
@@ -51,7 +51,9 @@ impl ErrorDialog {
 
 /// Draws the dialog; true closes it.
 pub fn error_ui(ui: &mut Ui, dialog: &ErrorDialog, actions: &mut Actions) -> bool {
-    ui.label(RichText::new(dialog.cause()).size(14.0));
+    if let ErrorDialog::Failed(..) = dialog {
+        ui.label(RichText::new(dialog.cause()).size(14.0));
+    }
     match dialog {
         ErrorDialog::Failed(e, _) => {
             ui.label(&e.remedy);

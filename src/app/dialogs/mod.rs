@@ -45,9 +45,10 @@ pub fn dialog_ui(ui: &mut Ui, open: &mut Option<Dialog>, state: &AppState, actio
         Dialog::Palette(_) => "Commands",
         Dialog::Runs(_) => "Several runs",
         Dialog::Export(_) => "Export PNG",
-    };
+    }
+    .to_owned();
     let frame = egui::Frame::popup(ui.style()).inner_margin(14.0);
-    let modal = egui::Modal::new(Id::unique(("dialog", title))).frame(frame);
+    let modal = egui::Modal::new(Id::unique(("dialog", &title))).frame(frame);
     let screen = ui.ctx().content_rect().width();
     let modal = modal.show(ui.ctx(), |ui| {
         // Before anything is placed: an area remembers how wide it was before the window shrank.
@@ -63,7 +64,7 @@ pub fn dialog_ui(ui: &mut Ui, open: &mut Option<Dialog>, state: &AppState, actio
             Dialog::Export(e) => export::export_ui(ui, e, state, actions),
         };
         if !matches!(dialog, Dialog::Palette(_)) {
-            close |= title_ui(ui, title);
+            close |= title_ui(ui, &title);
         }
         close |= stay(ui, &mut dialog);
         close

@@ -199,7 +199,7 @@ fn overlaps(out: &mut String, a: &Analysed, gpu: usize) {
         say(
             out,
             &format!(
-                "Copies {} ms: {} under compute, {} ms beside nothing else.",
+                "Copies {} ms: {} under compute, {} ms not overlapped.",
                 ms(f.memcpy),
                 percent(f.memcpy_in_compute, f.memcpy),
                 ms(f.exposed_memcpy),
@@ -260,8 +260,8 @@ pub fn launches(out: &mut String, a: &Analysed) {
         say(
             out,
             &format!(
-                "{} returned only after an operation of its own had ended: blocking in effect, whatever its name.",
-                counted(f.blocking_calls, "call")
+                "{} did not return before the launched GPU work had finished: blocking in effect.",
+                counted(f.blocking_calls, "launch call")
             ),
         );
     }
@@ -281,7 +281,10 @@ pub fn launches(out: &mut String, a: &Analysed) {
     ]);
     if f.pairs > 0 {
         out.push_str(&t.render());
-        say(out, "A long delay is healthy: the GPU has work waiting.");
+        say(
+            out,
+            "Long delays are fine while the GPU is busy: work is queued ahead.",
+        );
     }
     queues(out, a);
 }

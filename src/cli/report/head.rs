@@ -253,7 +253,7 @@ pub fn waits_of_ranks(out: &mut String, a: &Analysed) {
     out.push_str(&t.render());
     say(
         out,
-        "exposed: the GPU had nothing to do. hidden: it was still working. not recorded: nobody knows.",
+        "exposed: the GPU had nothing to do. hidden: it was still working. not recorded: no GPU data for this time.",
     );
 }
 

@@ -100,7 +100,7 @@ ranks.*.loop.n_fetch | count | Outermost waits for a batch, in the whole trace
 ranks.*.loop.wait | ns | The loop waits for its batch
 ranks.*.loop.wait_exposed | ns | Of it the GPU had nothing to do
 ranks.*.loop.wait_hidden | ns | Of it the GPU was still working
-ranks.*.loop.wait_unrecorded | ns | Of it nobody knows what the GPU did
+ranks.*.loop.wait_unrecorded | ns | Of it there is no GPU data
 ranks.*.loop.wait_lost | ns | Of it work may have run that was launched and not recorded
 ranks.*.loop.wait_bound | ns | Where another thread fetches: at most so long the loop can have waited unseen beside an idle GPU
 ranks.*.loop.wait_exposed_range | ns, ns | Least and most of `wait_exposed`, as far apart as the clocks of two recorders may be
