@@ -1,8 +1,8 @@
 //! Figures over any window, each defined at the function that computes it.
 
 pub(super) mod advice;
-pub(super) mod device_memory;
 pub(super) mod chain;
+pub(super) mod device_memory;
 pub(super) mod gpu;
 pub(super) mod insight;
 pub(super) mod judged;
