@@ -10,10 +10,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+#[expect(dead_code, reason = "samples use a part of the simulation")]
 mod support;
 
 use support::dftracer::Dftracer;
-use support::model::{Config, Job, Sink};
+use support::model::{Config, Job, Sink, Twists};
 use support::nsight::Nsight;
 use support::torch::{Options, Torch};
 use support::truth::{RankTruth, Truth};
@@ -88,6 +89,7 @@ fn job(sample: &Sample) -> Job {
             reads: 8,
             handover: 9 * MS,
             startup: 70 * MS,
+            twists: Twists::default(),
         },
         unix_origin: 1_790_000_000_000_000_000,
         pid: 4_200,

@@ -10,11 +10,15 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
+use super::clock::{Clock, Host};
 use super::model::{
-    BatchLoad, EpochEnd, EpochStart, Item, Job, READ_BYTES, Rng, Sink, Span, Step, What,
+    BatchLoad, EpochEnd, EpochStart, Item, Job, READ_BYTES, Rng, Sink, Span, Step, Thread, What,
 };
 
+/// What the host's name is recorded as.
 const HOST: &str = "6882804a826580cd";
+/// The end of a worker's hand-over in which nothing is collated any more.
+const HAND_OVER: i64 = 1_000_000;
 
 /// A process' file.
 struct ProcessFile {
@@ -22,6 +26,7 @@ struct ProcessFile {
     written: u64,
     pid: u32,
     origin_us: i64,
+    clock: Clock,
     /// Complete events so far.
     events: u64,
     named: BTreeSet<u64>,
@@ -41,8 +46,12 @@ struct RankFiles {
 pub struct Dftracer {
     folder: PathBuf,
     job: Option<Job>,
-    ranks: Vec<RankFiles>,
+    /// By rank; none for one that is recorded elsewhere.
+    ranks: Vec<Option<RankFiles>>,
     closed_bytes: u64,
+    host: Host,
+    /// The ranks of this folder; none: all.
+    own: Option<Vec<u32>>,
 }
 
 impl Dftracer {
@@ -53,7 +62,30 @@ impl Dftracer {
             job: None,
             ranks: Vec::new(),
             closed_bytes: 0,
+            host: Host {
+                name: "node".to_owned(),
+                clock: Clock::default(),
+            },
+            own: None,
         }
+    }
+
+    /// Will write what these ranks do on a host, in more detail.
+    pub fn on(mut self, host: Host, ranks: Vec<u32>) -> Self {
+        self.host = host;
+        self.own = Some(ranks);
+        self
+    }
+
+    fn persistent(&self) -> bool {
+        self.job
+            .as_ref()
+            .is_some_and(|j| j.config.twists.persistent)
+    }
+
+    fn files(&mut self, rank: u32) -> io::Result<&mut RankFiles> {
+        let files = self.ranks.get_mut(rank as usize).and_then(Option::as_mut);
+        files.ok_or_else(|| io::Error::other("a rank of another host"))
     }
 
     fn open(
@@ -72,11 +104,12 @@ impl Dftracer {
             written: 0,
             pid,
             origin_us: job.unix_origin / 1_000,
+            clock: self.host.clock,
             events: 0,
             named: BTreeSet::new(),
             name,
         };
-        file.metadata("HH", "node", HOST)?;
+        file.metadata("HH", &self.host.name, HOST)?;
         file.metadata("thread_name", &pid.to_string(), "thread_name")?;
         file.metadata("CM", "time_metric", "US")?;
         let args = format!(",\"ppid\":{parent},\"version\":20003");
@@ -89,14 +122,18 @@ impl Sink for Dftracer {
     fn begin(&mut self, job: &Job) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
         for rank in 0..job.config.ranks {
+            if self.own.as_ref().is_some_and(|own| !own.contains(&rank)) {
+                self.ranks.push(None);
+                continue;
+            }
             let pid = job.pid(rank);
             let main = self.open(job, pid, 1, "app", 0)?;
-            self.ranks.push(RankFiles {
+            self.ranks.push(Some(RankFiles {
                 main,
                 workers: Vec::new(),
                 train_from: None,
                 last_step: None,
-            });
+            }));
         }
         self.job = Some(job.clone());
         Ok(())
@@ -106,29 +143,49 @@ impl Sink for Dftracer {
         let Some(job) = self.job.clone() else {
             return Ok(());
         };
+        let twists = &job.config.twists;
+        if twists.persistent && start.epoch > 0 {
+            return Ok(());
+        }
         let parent = job.pid(start.rank);
-        let mut workers = Vec::new();
-        for worker in 0..job.config.workers {
+        let workers = job.config.workers;
+        // The forks end when the epoch's first batch is asked for.
+        let all = match twists.make {
+            0 => 240_000,
+            _ => start.at - start.asked - 100_000,
+        };
+        let mut opened = Vec::new();
+        for worker in 0..workers {
             let pid = job.worker_pid(start.rank, start.epoch, worker);
-            workers.push(self.open(&job, pid, parent, "fork", start.at + 1_500_000)?);
-            // The loop has not begun yet: the forks end when the epoch's first batch is asked for.
-            let each = 240_000 / i64::from(job.config.workers);
-            let from = start.at - each * i64::from(job.config.workers - worker);
-            let fork = Span::new(from, from + each);
-            let main = &mut self.ranks[start.rank as usize].main;
+            let each = all / i64::from(workers);
+            let from = start.at - each * i64::from(workers - worker);
+            let fork = Span::new(from, from + each.min(240_000));
+            let born = match twists.make {
+                0 => start.at + 1_500_000,
+                _ => fork.end,
+            };
+            opened.push(self.open(&job, pid, parent, "fork", born)?);
+            let main = &mut self.files(start.rank)?.main;
             main.event("fork", "POSIX", 3, fork, &format!(",\"ret\":{pid}"))?;
         }
-        let files = &mut self.ranks[start.rank as usize];
-        files.workers = workers;
+        self.files(start.rank)?.workers = opened;
         Ok(())
     }
 
     fn step(&mut self, step: &Step) -> io::Result<()> {
-        let files = &mut self.ranks[step.rank as usize];
+        let detail = self.own.is_some();
+        let files = self.files(step.rank)?;
         let last = files.last_step.map_or(String::new(), place);
-        match step.load.worker {
-            Some(worker) => files.workers[worker as usize].load(&step.load, "")?,
-            None => files.main.load(&step.load, &last)?,
+        let (loads, place_of) = match step.load.worker {
+            Some(worker) => (&mut files.workers[worker as usize], ""),
+            None => (&mut files.main, last.as_str()),
+        };
+        loads.load(&step.load, place_of)?;
+        if detail {
+            let at = step.load.handover;
+            let end = at.end - HAND_OVER.min(at.len() / 2);
+            let collate = Span::new(at.start, end);
+            loads.event("preprocess.collate", "data", 6, collate, place_of)?;
         }
         let here = (step.epoch, step.in_epoch);
         files.last_step = Some(here);
@@ -136,7 +193,8 @@ impl Sink for Dftracer {
     }
 
     fn epoch_end(&mut self, end: &EpochEnd) -> io::Result<()> {
-        let files = &mut self.ranks[end.rank as usize];
+        let persistent = self.persistent();
+        let files = self.files(end.rank)?;
         let args = files.last_step.map_or(String::new(), place);
         files
             .main
@@ -144,15 +202,20 @@ impl Sink for Dftracer {
         files.main.event("epoch", "pipeline", 6, end.at, &args)?;
         files.train_from.get_or_insert(end.at.start);
         let over = end.exhausted.map_or(end.at.end, |e| e.end);
-        for worker in std::mem::take(&mut files.workers) {
-            self.closed_bytes += worker.close(over)?;
+        if !persistent {
+            for worker in std::mem::take(&mut files.workers) {
+                self.closed_bytes += worker.close(over)?;
+            }
         }
         Ok(())
     }
 
     fn finish(&mut self, end: i64) -> io::Result<()> {
-        for files in std::mem::take(&mut self.ranks) {
+        for files in std::mem::take(&mut self.ranks).into_iter().flatten() {
             let mut main = files.main;
+            for worker in files.workers {
+                self.closed_bytes += worker.close(end - 900_000)?;
+            }
             if let Some(from) = files.train_from {
                 let args = files.last_step.map_or(String::new(), place);
                 main.event(
@@ -171,7 +234,7 @@ impl Sink for Dftracer {
     fn bytes(&self) -> u64 {
         let open =
             |f: &RankFiles| f.main.written + f.workers.iter().map(|w| w.written).sum::<u64>();
-        self.closed_bytes + self.ranks.iter().map(open).sum::<u64>()
+        self.closed_bytes + self.ranks.iter().flatten().map(open).sum::<u64>()
     }
 
     fn keeps_exhausted(&self) -> bool {
@@ -202,11 +265,24 @@ impl ProcessFile {
     }
 
     fn event(&mut self, name: &str, cat: &str, kind: u32, at: Span, args: &str) -> io::Result<()> {
+        self.event_of(self.pid, name, cat, kind, at, args)
+    }
+
+    fn event_of(
+        &mut self,
+        tid: u32,
+        name: &str,
+        cat: &str,
+        kind: u32,
+        at: Span,
+        args: &str,
+    ) -> io::Result<()> {
         self.events += 1;
-        let (start, end) = (at.start / 1_000, at.end / 1_000);
+        let at = self.clock.span(at);
+        let (start, end) = (at.start.div_euclid(1_000), at.end.div_euclid(1_000));
         let (id, pid) = (self.events, self.pid);
         self.line(&format!(
-            "{{\"id\":{id},\"name\":\"{name}\",\"cat\":\"{cat}\",\"type\":{kind},\"pid\":{pid},\"tid\":{pid},\"ts\":{},\"dur\":{},\"ph\":1,\"args\":{{\"hhash\":\"{HOST}\"{args}}}}}\n",
+            "{{\"id\":{id},\"name\":\"{name}\",\"cat\":\"{cat}\",\"type\":{kind},\"pid\":{pid},\"tid\":{tid},\"ts\":{},\"dur\":{},\"ph\":1,\"args\":{{\"hhash\":\"{HOST}\"{args}}}}}\n",
             self.origin_us + start,
             end - start,
         ))
@@ -247,6 +323,7 @@ impl ProcessFile {
         let last = step
             .spans
             .iter()
+            .filter(|s| s.what != What::Checkpoint)
             .map(|s| s.at.end)
             .max()
             .unwrap_or(step.at.end);
@@ -262,8 +339,19 @@ impl ProcessFile {
         }
         let count = step.in_epoch + 1;
         let args = format!("{place},\"count\":{count}");
-        self.event("fetch.iter", "dataloader", 6, step.wait, &args)?;
-        let body = Span::new(step.wait.end + 2_000, step.at.end);
+        let tid = match step.fetched_by {
+            Thread::Prefetch => self.pid + 91,
+            Thread::Main | Thread::Autograd => self.pid,
+        };
+        self.event_of(tid, "fetch.iter", "dataloader", 6, step.wait, &args)?;
+        if let Some(at) = of(What::Checkpoint) {
+            self.event("capture", "checkpoint", 6, at, place)?;
+        }
+        let begun = step.spans.first().map_or(step.at.end, |s| s.at.start);
+        let body = match step.fetched_by {
+            Thread::Prefetch => Span::new(begun, step.at.end),
+            Thread::Main | Thread::Autograd => Span::new(step.wait.end + 2_000, step.at.end),
+        };
         self.event("fetch.block", "dataloader", 6, body, &args)
     }
 

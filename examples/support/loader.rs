@@ -36,10 +36,12 @@ impl Loader {
     pub fn start_epoch(&mut self, now: i64) {
         self.handed_out = 0;
         self.ahead.clear();
-        self.free_at.clear();
-        for _worker in 0..self.config.workers {
-            let started = now + self.rng.around(self.config.startup, 200);
-            self.free_at.push(started);
+        if !self.config.twists.persistent || self.free_at.is_empty() {
+            self.free_at.clear();
+            for _worker in 0..self.config.workers {
+                let started = now + self.rng.around(self.config.startup, 200);
+                self.free_at.push(started);
+            }
         }
         for _batch in 0..u64::from(self.config.workers * self.config.prefetch) {
             self.hand_out(now);
@@ -63,11 +65,11 @@ impl Loader {
         let mut at = start;
         let mut items = Vec::new();
         for _sample in 0..self.config.batch {
-            let item = self.item(at);
+            let item = self.item(at, worker);
             at = item.at.end + OVERHEAD;
             items.push(item);
         }
-        let end = at + self.rng.around(self.config.handover, 150);
+        let end = at + self.rng.around(self.config.handover, 150) + self.config.twists.collate;
         BatchLoad {
             worker,
             items,
@@ -75,22 +77,32 @@ impl Loader {
         }
     }
 
-    fn item(&mut self, start: i64) -> Item {
+    fn item(&mut self, start: i64, worker: Option<u32>) -> Item {
         let mut dur = self.rng.around(self.config.item, 150);
         // One sample in fifty is far larger than the others.
         if self.rng.below(50) == 0 {
             dur = dur * 5 / 2;
         }
+        let twists = &self.config.twists;
+        let file = twists
+            .files
+            .map_or(self.next_file, |n| self.next_file % n.max(1));
+        let slow = twists.slow_worker.filter(|s| Some(s.0) == worker);
+        dur += slow.map_or(0, |s| s.1);
+        let slow = twists.slow_item.filter(|e| e.hits(self.next_file));
+        dur += slow.map_or(0, |e| e.ns);
+        let slow_read = twists.slow_file.filter(|s| s.0 == file).map_or(0, |s| s.1);
         let reads = i64::from(self.config.reads);
-        let slot = dur * 9 / 10 / reads.max(1);
+        let slot = dur * 9 / 10 / reads.max(1) + slow_read / reads.max(1);
         let read = dur / 6 / reads.max(1);
+        let longer = slow_read * 7 / 10 / reads.max(1);
+        dur += slow_read;
         let reads = (0..reads)
             .map(|i| {
                 let s = start + i * slot + slot / 4;
-                Span::new(s, s + self.rng.around(read, 300))
+                Span::new(s, s + self.rng.around(read, 300) + longer)
             })
             .collect();
-        let file = self.next_file;
         self.next_file += 1;
         Item {
             at: Span::new(start, start + dur),
@@ -119,6 +131,8 @@ impl Loader {
     pub fn exhaust(&mut self, now: i64) -> Span {
         let join = if self.config.workers == 0 {
             12_000
+        } else if self.config.twists.persistent {
+            90_000
         } else {
             4_300_000
         };

@@ -52,6 +52,80 @@ pub struct Config {
     pub handover: i64,
     /// From the start of an epoch to the workers' first sample.
     pub startup: i64,
+    /// How the job differs from a plain one.
+    pub twists: Twists,
+}
+
+/// Something that happens every so many steps, batches or samples, and how long it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Every {
+    pub n: u64,
+    pub ns: i64,
+}
+
+impl Every {
+    /// Whether it happens after the one with this number, from 0.
+    pub fn hits(self, index: u64) -> bool {
+        (index + 1).is_multiple_of(self.n.max(1))
+    }
+}
+
+/// In what a rank is late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LateIn {
+    /// It waits longer for its batch.
+    Input,
+    /// The copy of its batch to the GPU takes longer.
+    Copy,
+    /// Its kernels run longer, forward or backward.
+    Forward,
+    Backward,
+    /// Its loop does something that nobody recorded, before the forward pass.
+    Host,
+}
+
+/// A rank that keeps the others waiting in every step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Late {
+    pub rank: u32,
+    pub within: LateIn,
+    /// Per step.
+    pub ns: i64,
+}
+
+/// What is made to happen in a job; by default nothing. Times in nanoseconds.
+#[derive(Clone, Debug, Default)]
+pub struct Twists {
+    pub late: Option<Late>,
+    /// Forward and backward are a graph launch each, whose kernels the profiler does not record.
+    pub unrecorded_graphs: bool,
+    /// A thread of the loop's process fetches the batches; the loop takes them from it unseen.
+    pub prefetch_thread: bool,
+    /// The loop writes a checkpoint every so many steps.
+    pub checkpoint: Option<Every>,
+    /// Python collects its garbage every so many steps.
+    pub collect: Option<Every>,
+    /// The loader's workers live on from epoch to epoch.
+    pub persistent: bool,
+    /// Making the loader's iterator takes so much longer.
+    pub make: i64,
+    /// One worker takes so much longer for each sample.
+    pub slow_worker: Option<(u32, i64)>,
+    /// Files of the data set, which is read again and again; none: each sample has its own.
+    pub files: Option<u64>,
+    /// Reading one file takes so much longer.
+    pub slow_file: Option<(u64, i64)>,
+    /// Some samples take longer to prepare.
+    pub slow_item: Option<Every>,
+    /// Collating a batch takes so much longer.
+    pub collate: i64,
+    /// Standard deviation of the GPU's speed from step to step, in thousandths.
+    pub noise: i64,
+    /// How much of a step's deviation the next one keeps, in thousandths.
+    pub lag1: i64,
+    /// The batch of an epoch is asked for before its iterator is made, and recorders take time of their own around each
+    /// request: up to so much before and after it.
+    pub recorders: Option<[i64; 2]>,
 }
 
 /// The parts of a job that are known before it runs.
@@ -73,6 +147,7 @@ impl Job {
     /// Process id of a loader process. PyTorch starts new ones in every epoch.
     pub fn worker_pid(&self, rank: u32, epoch: u32, worker: u32) -> u32 {
         let c = &self.config;
+        let epoch = if c.twists.persistent { 0 } else { epoch };
         self.pid + 1_000 + (epoch * c.ranks + rank) * c.workers.max(1) + worker
     }
 }
@@ -82,6 +157,8 @@ impl Job {
 pub enum Thread {
     Main,
     Autograd,
+    /// Fetches batches where the loop does not.
+    Prefetch,
 }
 
 /// What a CPU span of the loop is.
@@ -103,6 +180,10 @@ pub enum What {
     Node(&'static str),
     /// A collective as called.
     AllReduce,
+    /// The weights are written to disk.
+    Checkpoint,
+    /// Python collects its garbage.
+    Collect,
 }
 
 /// A CPU span of the loop.
@@ -122,6 +203,7 @@ pub enum Api {
     MemcpyAsync,
     MemsetAsync,
     StreamSynchronize,
+    GraphLaunch,
 }
 
 impl Api {
@@ -131,6 +213,7 @@ impl Api {
             Self::MemcpyAsync => "cudaMemcpyAsync",
             Self::MemsetAsync => "cudaMemsetAsync",
             Self::StreamSynchronize => "cudaStreamSynchronize",
+            Self::GraphLaunch => "cudaGraphLaunch",
         }
     }
 
@@ -141,6 +224,7 @@ impl Api {
             Self::MemcpyAsync => 41,
             Self::MemsetAsync => 51,
             Self::StreamSynchronize => 131,
+            Self::GraphLaunch => 311,
         }
     }
 }
@@ -219,8 +303,12 @@ pub struct Step {
     pub in_epoch: u64,
     /// From the request of the batch to the end of the loop body.
     pub at: Span,
-    /// The loop waits for the batch.
+    /// The loop waits for the batch, with what recorders take of it.
     pub wait: Span,
+    /// The loader's own part of the wait.
+    pub inner: Span,
+    /// Who asks for the batch.
+    pub fetched_by: Thread,
     /// How that batch was loaded.
     pub load: BatchLoad,
     /// By start; a parent before its children.
@@ -234,6 +322,9 @@ pub struct Step {
 pub struct EpochStart {
     pub rank: u32,
     pub epoch: u32,
+    /// When the loop asked for an iterator.
+    pub asked: i64,
+    /// When there was one.
     pub at: i64,
 }
 

@@ -188,6 +188,7 @@ impl Nsight {
         match thread_kind {
             Thread::Main => thread(pid, pid),
             Thread::Autograd => thread(pid, pid + 57),
+            Thread::Prefetch => thread(pid, pid + 91),
         }
     }
 
@@ -228,6 +229,7 @@ impl Nsight {
             Api::MemcpyAsync => "cudaMemcpyAsync_v3020",
             Api::MemsetAsync => "cudaMemsetAsync_v3020",
             Api::StreamSynchronize => "cudaStreamSynchronize_v3020",
+            Api::GraphLaunch => "cudaGraphLaunch_v10000",
         };
         let name = self.string(name)?;
         let id = i64::try_from(call.correlation).unwrap_or(0);
@@ -350,7 +352,8 @@ impl Sink for Nsight {
         self.load(step)?;
         let main = self.thread_of(step.rank, Thread::Main);
         self.range(&format!("step {}", step.index), main, step.at)?;
-        self.put(WAIT, step.wait, &[main])?;
+        let asks = self.thread_of(step.rank, step.fetched_by);
+        self.put(WAIT, step.wait, &[asks])?;
         for span in &step.spans {
             let thread = self.thread_of(step.rank, span.thread);
             match span.what {
@@ -360,6 +363,8 @@ impl Sink for Nsight {
                 What::ZeroGrad => self.range("zero_grad", thread, span.at)?,
                 What::Optimizer => self.range("optimizer", thread, span.at)?,
                 What::ReadLoss => self.range("aten::item", thread, span.at)?,
+                What::Checkpoint => self.range("checkpoint", thread, span.at)?,
+                What::Collect => self.range("gc", thread, span.at)?,
                 What::AllReduce => self.range("nccl:all_reduce", thread, span.at)?,
                 What::Op(name) => self.range(name, thread, span.at)?,
                 What::Node(name) => {

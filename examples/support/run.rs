@@ -6,76 +6,17 @@
 use std::io;
 
 use super::device::Device;
-use super::loader::Loader;
 use super::model::{
-    Api, COMM_STREAM, COMPUTE_STREAM, Call, CpuSpan, EpochEnd, EpochStart, GpuOp, Job, OpKind, Rng,
-    Sink, Span, Step, Thread, What,
+    BatchLoad, COMM_STREAM, COMPUTE_STREAM, Call, CpuSpan, EpochEnd, EpochStart, GpuOp, Job,
+    LateIn, OpKind, Sink, Span, Step, Thread, Twists, What,
 };
+use super::passes::{ADAM, Draft, REDUCE, backward, forward, graph, last_end, span};
+use super::rank::Rank;
+use super::speed::Speed;
 use super::truth::{RankTruth, StepTruth, Truth};
-
-/// A layer of a block: operator, kernel, relative GPU time, backward node, kernels of the node.
-struct Layer(&'static str, &'static str, i64, &'static str, i64);
-
-const GEMM: &str = "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas";
-const NORM: &str = "void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<c10::BFloat16, float>(int, float, c10::BFloat16 const*, c10::BFloat16 const*, c10::BFloat16 const*, float*, float*, c10::BFloat16*)";
-const ATTENTION: &str = "void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128, 4, false, false, cutlass::bfloat16_t>, false, true, false, false, true, true, false>(pytorch_flash::Flash_fwd_params)";
-const POINTWISE: &str = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<c10::BFloat16>, std::array<char*, 3ul> >(int, at::native::CUDAFunctor_add<c10::BFloat16>, std::array<char*, 3ul>)";
-const ADAM: &str = "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous namespace)::FusedOptimizerTensorListMetadata<4>, at::native::(anonymous namespace)::FusedAdamMathFunctor<float, 4> >";
-const REDUCE: &str = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
-
-const BLOCK: [Layer; 10] = [
-    Layer("aten::layer_norm", NORM, 14, "NativeLayerNormBackward0", 1),
-    Layer("aten::linear", GEMM, 90, "AddmmBackward0", 2),
-    Layer(
-        "aten::scaled_dot_product_attention",
-        ATTENTION,
-        110,
-        "ScaledDotProductFlashAttentionBackward0",
-        2,
-    ),
-    Layer("aten::linear", GEMM, 35, "AddmmBackward0", 2),
-    Layer("aten::add", POINTWISE, 9, "AddBackward0", 1),
-    Layer("aten::layer_norm", NORM, 14, "NativeLayerNormBackward0", 1),
-    Layer("aten::linear", GEMM, 120, "AddmmBackward0", 2),
-    Layer("aten::gelu", POINTWISE, 16, "GeluBackward0", 1),
-    Layer("aten::linear", GEMM, 118, "AddmmBackward0", 2),
-    Layer("aten::add", POINTWISE, 9, "AddBackward0", 1),
-];
 
 /// Kernels of the optimizer per step.
 const OPTIMIZER_KERNELS: u32 = 4;
-/// Backward nodes per gradient bucket.
-const BUCKET: usize = 10;
-/// From the return of a launch call to the earliest start of its kernel.
-const LAUNCH_LATENCY: i64 = 3_500;
-
-/// One training process.
-struct Rank {
-    number: u32,
-    /// When its main thread is free.
-    now: i64,
-    rng: Rng,
-    gpu: Device,
-    loader: Loader,
-    correlation: u64,
-    sequence: u64,
-}
-
-/// A collective that has been launched and waits for the other ranks.
-struct Bucket {
-    call: usize,
-    ready: i64,
-    duration: i64,
-}
-
-/// A step being built.
-struct Draft {
-    step: Step,
-    buckets: Vec<Bucket>,
-    forward_end: i64,
-    forward_gpu_end: i64,
-    in_sync: i64,
-}
 
 /// Simulates `job` into `sink`, until its steps are done or the sink holds `max_bytes`. Returns the truth per rank.
 pub fn run(
@@ -86,17 +27,7 @@ pub fn run(
 ) -> io::Result<Vec<RankTruth>> {
     let mut truth = truth;
     let c = &job.config;
-    let mut ranks: Vec<Rank> = (0..c.ranks)
-        .map(|number| Rank {
-            number,
-            now: 1_000_000 + i64::from(number) * 37_000,
-            rng: Rng::new(c.seed.wrapping_mul(31).wrapping_add(u64::from(number))),
-            gpu: Device::new(),
-            loader: Loader::new(c, number),
-            correlation: 1_000,
-            sequence: 100,
-        })
-        .collect();
+    let mut ranks: Vec<Rank> = (0..c.ranks).map(|n| Rank::new(job, n)).collect();
     sink.begin(job)?;
     let (mut index, mut epoch) = (0, 0);
     while index < c.steps && sink.bytes() < max_bytes {
@@ -125,11 +56,20 @@ fn run_epoch(
 ) -> io::Result<u64> {
     let c = &job.config;
     let begun: Vec<i64> = ranks.iter().map(|r| r.now).collect();
+    let twists = &c.twists;
     for r in ranks.iter_mut() {
-        r.now += 250_000;
+        let asked = r.now + 3_000;
+        r.asked = twists.recorders.map(|_| asked);
+        let made = !twists.persistent || epoch == 0;
+        r.now += 250_000 + if made { twists.make } else { 0 };
         r.loader.start_epoch(r.now);
-        let (rank, at) = (r.number, r.now);
-        sink.epoch_start(&EpochStart { rank, epoch, at })?;
+        r.prefetch_free = r.prefetch_free.max(r.now);
+        sink.epoch_start(&EpochStart {
+            rank: r.number,
+            epoch,
+            asked,
+            at: r.now,
+        })?;
     }
     let mut index = first;
     let mut in_epoch = 0;
@@ -139,7 +79,8 @@ fn run_epoch(
             .map(|r| first_half(r, job, epoch, index, in_epoch))
             .collect();
         if c.ranks > 1 {
-            reduce_gradients(ranks, &mut drafts);
+            let starts = reduce_gradients(ranks, &mut drafts);
+            truth.collectives(&starts, twists.late.map(|l| l.rank));
         }
         for (r, draft) in ranks.iter_mut().zip(drafts) {
             let (step, known) = second_half(r, job, draft);
@@ -153,7 +94,7 @@ fn run_epoch(
     for (r, begun) in ranks.iter_mut().zip(begun) {
         let whole = in_epoch == c.epoch_steps;
         let end = finish_epoch(r, begun, whole && sink.keeps_exhausted());
-        if let Some(exhausted) = end.exhausted {
+        if let Some(exhausted) = end.exhausted.filter(|_| !twists.prefetch_thread) {
             truth.exhausted(r.number, exhausted, &r.gpu);
         }
         sink.epoch_end(&end)?;
@@ -162,75 +103,18 @@ fn run_epoch(
     Ok(index)
 }
 
-impl Rank {
-    /// A launch call at `at`, and the operation that it launches on `stream`.
-    fn launch(
-        &mut self,
-        out: &mut Vec<Call>,
-        thread: Thread,
-        at: i64,
-        op: (OpKind, &'static str, u32, i64, u64),
-    ) -> Span {
-        let (kind, name, stream, duration, bytes) = op;
-        let api = match kind {
-            OpKind::Kernel | OpKind::Collective => Api::LaunchKernel,
-            OpKind::Memset => Api::MemsetAsync,
-            OpKind::HostToDevice | OpKind::DeviceToHost => Api::MemcpyAsync,
-        };
-        let room = self.gpu.queue_has_room(at);
-        let call = Span::new(at, room + self.rng.around(5_200, 300));
-        let latency = self.rng.around(LAUNCH_LATENCY, 250);
-        let start = self.gpu.earliest(stream, call.end + latency);
-        let run = Span::new(start, start + duration);
-        self.gpu.run(stream, run);
-        self.correlation += 1;
-        let op = Some(GpuOp {
-            kind,
-            name,
-            stream,
-            at: run,
-            bytes,
-        });
-        out.push(Call {
-            api,
-            thread,
-            at: call,
-            correlation: self.correlation,
-            op,
-        });
-        call
-    }
-
-    /// A call that returns when everything queued so far has run.
-    fn synchronize(&mut self, out: &mut Vec<Call>, at: i64) -> Span {
-        let call = Span::new(
-            at,
-            (at + 4_000).max(self.gpu.idle_from() + self.rng.around(7_000, 200)),
-        );
-        self.correlation += 1;
-        out.push(Call {
-            api: Api::StreamSynchronize,
-            thread: Thread::Main,
-            at: call,
-            correlation: self.correlation,
-            op: None,
-        });
-        call
-    }
-}
-
-/// Nanoseconds of GPU time per unit of [`Layer`] weight.
-fn kernel_scale(job: &Job) -> i64 {
-    let forward: i64 = BLOCK.iter().map(|l| l.2).sum();
-    // Backward kernels take as long as the forward one each: twice the work where a node has two.
-    let backward: i64 = BLOCK.iter().map(|l| l.2 * l.4).sum();
-    job.config.gpu / (i64::from(job.config.blocks) * (forward + backward)).max(1)
-}
-
 /// Fetch, copy, forward, backward.
 fn first_half(r: &mut Rank, job: &Job, epoch: u32, index: u64, in_epoch: u64) -> Draft {
-    let begin = r.now;
-    let (wait, load) = r.loader.fetch(begin + 3_000);
+    let twists = &job.config.twists;
+    let begin = r.asked.map_or(r.now, |asked| asked - 3_000);
+    let fetched_by = match twists.prefetch_thread {
+        true => Thread::Prefetch,
+        false => Thread::Main,
+    };
+    let (wait, inner, load) = match twists.prefetch_thread {
+        true => take(r),
+        false => ask(r, twists),
+    };
     let mut draft = Draft {
         step: Step {
             rank: r.number,
@@ -239,25 +123,62 @@ fn first_half(r: &mut Rank, job: &Job, epoch: u32, index: u64, in_epoch: u64) ->
             in_epoch,
             at: Span::new(begin, begin),
             wait,
+            inner,
+            fetched_by,
             load,
             spans: Vec::new(),
             calls: Vec::new(),
         },
+        speed: Speed::USUAL,
         buckets: Vec::new(),
         forward_end: 0,
         forward_gpu_end: 0,
         in_sync: 0,
     };
-    r.now = wait.end + 12_000;
-    transfer(r, &mut draft);
+    transfer(r, twists, &mut draft);
+    if let Some(every) = twists.collect.filter(|e| e.hits(index)) {
+        let at = Span::new(r.now, r.now + every.ns);
+        span(&mut draft, What::Collect, Thread::Main, at);
+        r.now = at.end + 5_000;
+    }
+    r.now += r.late(twists, LateIn::Host);
+    draft.speed = r.speed.next();
     let nodes = forward(r, job, &mut draft);
     backward(r, job, &mut draft, &nodes);
     draft
 }
 
-fn transfer(r: &mut Rank, d: &mut Draft) {
+/// The loop asks for a batch: when it is blocked, the loader's own part of it, how the batch was loaded.
+fn ask(r: &mut Rank, twists: &Twists) -> (Span, Span, BatchLoad) {
+    let mut taken = |most: i64| r.recorders.around(most * 2 / 3, 500);
+    let [before, after] = twists.recorders.unwrap_or_default().map(&mut taken);
+    let start = r.now + 3_000;
+    let (mut inner, mut load) = r.loader.fetch(start + before);
+    let late = r.late(twists, LateIn::Input);
+    inner.end += late;
+    if load.worker.is_none() {
+        load.handover.end += late;
+    }
+    let outer = Span::new(r.asked.take().unwrap_or(start), inner.end + after);
+    r.now = outer.end + 12_000;
+    (outer, inner, load)
+}
+
+/// The loop takes a batch from the thread that fetches, which is two batches ahead at most.
+fn take(r: &mut Rank) -> (Span, Span, BatchLoad) {
+    r.asked = None;
+    let start = r.prefetch_free.max(r.taken[0]) + 5_000;
+    let (fetch, load) = r.loader.fetch(start);
+    r.prefetch_free = fetch.end + 10_000;
+    let got = r.now.max(fetch.end) + 30_000;
+    r.taken = [r.taken[1], got];
+    r.now = got + 12_000;
+    (fetch, fetch, load)
+}
+
+fn transfer(r: &mut Rank, twists: &Twists, d: &mut Draft) {
     let begin = r.now;
-    let copy = r.rng.around(1_300_000, 100);
+    let copy = r.rng.around(1_300_000, 100) + r.late(twists, LateIn::Copy);
     let stream = Device::copy_stream();
     let call = r.launch(
         &mut d.step.calls,
@@ -271,134 +192,10 @@ fn transfer(r: &mut Rank, d: &mut Draft) {
     span(d, What::Op("aten::copy_"), Thread::Main, op);
 }
 
-fn span(d: &mut Draft, what: What, thread: Thread, at: Span) {
-    d.step.spans.push(CpuSpan {
-        what,
-        thread,
-        at,
-        sequence: 0,
-    });
-}
-
-/// Returns the layers that ran with their sequence numbers, for the way back.
-fn forward(r: &mut Rank, job: &Job, d: &mut Draft) -> Vec<(u64, &'static Layer)> {
-    let scale = kernel_scale(job);
-    let begin = r.now + 15_000;
-    let place = d.step.spans.len();
-    let mut t = begin + 9_000;
-    let mut layers = Vec::new();
-    for _block in 0..job.config.blocks {
-        for layer in &BLOCK {
-            let duration = r.rng.around(layer.2 * scale, 60);
-            let call = r.launch(
-                &mut d.step.calls,
-                Thread::Main,
-                t + 12_000,
-                (OpKind::Kernel, layer.1, COMPUTE_STREAM, duration, 0),
-            );
-            let at = Span::new(t, call.end + r.rng.around(14_000, 400));
-            r.sequence += 1;
-            d.step.spans.push(CpuSpan {
-                what: What::Op(layer.0),
-                thread: Thread::Main,
-                at,
-                sequence: r.sequence,
-            });
-            layers.push((r.sequence, layer));
-            t = at.end + r.rng.around(4_000, 400);
-        }
-    }
-    r.now = t + 12_000;
-    let at = Span::new(begin, r.now);
-    d.step.spans.insert(
-        place,
-        CpuSpan {
-            what: What::Forward,
-            thread: Thread::Main,
-            at,
-            sequence: 0,
-        },
-    );
-    d.forward_end = at.end;
-    d.forward_gpu_end = last_end(&d.step.calls);
-    layers
-}
-
-fn last_end(calls: &[Call]) -> i64 {
-    calls
-        .iter()
-        .filter_map(|c| c.op)
-        .map(|op| op.at.end)
-        .max()
-        .unwrap_or(0)
-}
-
-fn backward(r: &mut Rank, job: &Job, d: &mut Draft, layers: &[(u64, &'static Layer)]) {
-    let scale = kernel_scale(job);
-    let begin = r.now + 10_000;
-    let place = d.step.spans.len();
-    let mut t = begin + 30_000;
-    for (i, (sequence, layer)) in layers.iter().rev().enumerate() {
-        let start = t;
-        t += 8_000;
-        for _kernel in 0..layer.4 {
-            let duration = r.rng.around(layer.2 * scale, 60);
-            let call = r.launch(
-                &mut d.step.calls,
-                Thread::Autograd,
-                t,
-                (OpKind::Kernel, layer.1, COMPUTE_STREAM, duration, 0),
-            );
-            t = call.end + r.rng.around(16_000, 400);
-        }
-        d.step.spans.push(CpuSpan {
-            what: What::Node(layer.3),
-            thread: Thread::Autograd,
-            at: Span::new(start, t),
-            sequence: *sequence,
-        });
-        t += r.rng.around(2_000, 400);
-        if job.config.ranks > 1 && (i + 1).is_multiple_of(BUCKET) {
-            t = launch_bucket(r, d, t);
-        }
-    }
-    r.now = t + 25_000;
-    let at = Span::new(begin, r.now);
-    d.step.spans.insert(
-        place,
-        CpuSpan {
-            what: What::Backward,
-            thread: Thread::Main,
-            at,
-            sequence: 0,
-        },
-    );
-}
-
-/// Launches the collective of one bucket; when it runs is decided by all ranks together.
-fn launch_bucket(r: &mut Rank, d: &mut Draft, begin: i64) -> i64 {
-    let call = Span::new(begin + 20_000, begin + 20_000 + r.rng.around(9_000, 200));
-    r.correlation += 1;
-    d.step.calls.push(Call {
-        api: Api::LaunchKernel,
-        thread: Thread::Autograd,
-        at: call,
-        correlation: r.correlation,
-        op: None,
-    });
-    let end = call.end + 12_000;
-    span(d, What::AllReduce, Thread::Autograd, Span::new(begin, end));
-    d.buckets.push(Bucket {
-        call: d.step.calls.len() - 1,
-        // The gradients of the bucket have to be there.
-        ready: (call.end + LAUNCH_LATENCY).max(r.gpu.idle_from()),
-        duration: r.rng.around(4_200_000, 300),
-    });
-    end
-}
-
-/// Runs the collectives of a step: each starts on a GPU when that GPU is ready and ends on all at once.
-fn reduce_gradients(ranks: &mut [Rank], drafts: &mut [Draft]) {
+/// Runs the collectives of a step: each starts on a GPU when that GPU is ready and ends on all at once. Returns when each
+/// started, by collective and rank.
+fn reduce_gradients(ranks: &mut [Rank], drafts: &mut [Draft]) -> Vec<Vec<i64>> {
+    let mut all = Vec::new();
     let buckets = drafts.iter().map(|d| d.buckets.len()).min().unwrap_or(0);
     for b in 0..buckets {
         let starts: Vec<i64> = ranks
@@ -408,6 +205,7 @@ fn reduce_gradients(ranks: &mut [Rank], drafts: &mut [Draft]) {
             .collect();
         let duration = drafts[0].buckets[b].duration;
         let end = starts.iter().max().map_or(0, |last| last + duration);
+        all.push(starts.clone());
         for ((r, d), start) in ranks.iter_mut().zip(drafts.iter_mut()).zip(starts) {
             let at = Span::new(start, end);
             r.gpu.run(COMM_STREAM, at);
@@ -425,15 +223,15 @@ fn reduce_gradients(ranks: &mut [Rank], drafts: &mut [Draft]) {
     for r in ranks {
         r.gpu.compute_waits_for_comm();
     }
+    all
 }
 
-/// Optimizer, the look at the loss, the end of the step.
-fn second_half(r: &mut Rank, job: &Job, mut d: Draft) -> (Step, StepTruth) {
+fn optimize(r: &mut Rank, d: &mut Draft) {
     let begin = r.now;
     let place = d.step.spans.len();
     let mut t = begin + 20_000;
     for _kernel in 0..OPTIMIZER_KERNELS {
-        let duration = r.rng.around(260_000, 60);
+        let duration = r.rng.around(260_000, 60) * d.speed / Speed::USUAL;
         let call = r.launch(
             &mut d.step.calls,
             Thread::Main,
@@ -441,7 +239,7 @@ fn second_half(r: &mut Rank, job: &Job, mut d: Draft) -> (Step, StepTruth) {
             (OpKind::Kernel, ADAM, COMPUTE_STREAM, duration, 0),
         );
         let at = Span::new(t, call.end + 18_000);
-        span(&mut d, What::Op("aten::_fused_adamw_"), Thread::Main, at);
+        span(d, What::Op("aten::_fused_adamw_"), Thread::Main, at);
         t = at.end + 6_000;
     }
     d.step.spans.insert(
@@ -460,13 +258,36 @@ fn second_half(r: &mut Rank, job: &Job, mut d: Draft) -> (Step, StepTruth) {
         (OpKind::Memset, "", COMPUTE_STREAM, 2_200, 4_194_304),
     );
     let zero = Span::new(t + 4_000, call.end + 15_000);
-    span(&mut d, What::ZeroGrad, Thread::Main, zero);
+    span(d, What::ZeroGrad, Thread::Main, zero);
     r.now = zero.end + 5_000;
+}
+
+fn optimize_by_graph(r: &mut Rank, d: &mut Draft) {
+    let begin = r.now;
+    let kernels = vec![260_000; OPTIMIZER_KERNELS as usize];
+    r.now = graph(r, d, begin + 20_000, &kernels, 1);
+    let at = Span::new(begin, r.now);
+    span(d, What::Optimizer, Thread::Main, at);
+}
+
+/// Optimizer, the look at the loss, the end of the step.
+fn second_half(r: &mut Rank, job: &Job, mut d: Draft) -> (Step, StepTruth) {
+    match job.config.twists.unrecorded_graphs {
+        true => optimize_by_graph(r, &mut d),
+        false => optimize(r, &mut d),
+    }
+
     let every = job.config.sync_every;
     if every > 0 && (d.step.index + 1).is_multiple_of(every) {
         read_loss(r, &mut d);
     }
     r.now += r.rng.around(30_000, 300);
+    let checkpoint = job.config.twists.checkpoint;
+    if let Some(every) = checkpoint.filter(|e| e.hits(d.step.index)) {
+        let at = write_checkpoint(r, &mut d.step.calls, every.ns);
+        span(&mut d, What::Checkpoint, Thread::Main, at);
+        r.now = at.end + 20_000;
+    }
     d.step.at.end = r.now;
     let known = StepTruth {
         gpu_busy: r.gpu.busy_in(d.step.at),
@@ -502,10 +323,24 @@ fn finish_epoch(r: &mut Rank, begun: i64, exhausted: bool) -> EpochEnd {
     if let Some(e) = exhausted {
         r.now = e.end;
     }
-    let begin = r.now + 200_000;
     let mut calls = Vec::new();
+    r.now += 200_000;
+    let checkpoint = write_checkpoint(r, &mut calls, 9_000_000);
+    r.now = checkpoint.end + 100_000;
+    EpochEnd {
+        rank: r.number,
+        at: Span::new(begun, r.now),
+        exhausted,
+        checkpoint,
+        calls,
+    }
+}
+
+/// Copies the weights and writes them to disk, which takes about `ns`.
+fn write_checkpoint(r: &mut Rank, calls: &mut Vec<Call>, ns: i64) -> Span {
+    let begin = r.now;
     let copy = r.launch(
-        &mut calls,
+        calls,
         Thread::Main,
         begin + 60_000,
         (
@@ -516,14 +351,6 @@ fn finish_epoch(r: &mut Rank, begun: i64, exhausted: bool) -> EpochEnd {
             52_428_800,
         ),
     );
-    let sync = r.synchronize(&mut calls, copy.end + 1_000);
-    let checkpoint = Span::new(begin, sync.end + r.rng.around(9_000_000, 100));
-    r.now = checkpoint.end + 100_000;
-    EpochEnd {
-        rank: r.number,
-        at: Span::new(begun, r.now),
-        exhausted,
-        checkpoint,
-        calls,
-    }
+    let sync = r.synchronize(calls, copy.end + 1_000);
+    Span::new(begin, sync.end + r.rng.around(ns, 100))
 }

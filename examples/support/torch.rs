@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
+use super::clock::{Clock, Host};
 use super::model::{
     BatchLoad, COMM_STREAM, COMPUTE_STREAM, Call, CpuSpan, EpochEnd, EpochStart, GpuOp, Job,
     OpKind, Sink, Span, Step, Thread, What,
@@ -58,6 +59,11 @@ struct RankFile {
     frames: u64,
     /// End of the previous profiler step.
     step_from: i64,
+    /// Where it was recorded; then it says more.
+    host: Option<String>,
+    clock: Clock,
+    world: u32,
+    collectives: u64,
 }
 
 /// Writes torch.profiler traces.
@@ -65,8 +71,13 @@ pub struct Torch {
     base: PathBuf,
     options: Options,
     workers: bool,
+    persistent: bool,
+    /// Who asks for batches.
+    fetches: Thread,
     files: Vec<RankFile>,
     closed_bytes: u64,
+    /// By rank; empty: not told.
+    hosts: Vec<Host>,
 }
 
 impl Torch {
@@ -76,9 +87,18 @@ impl Torch {
             base: path.to_owned(),
             options,
             workers: false,
+            persistent: false,
+            fetches: Thread::Main,
             files: Vec::new(),
             closed_bytes: 0,
+            hosts: Vec::new(),
         }
+    }
+
+    /// Will write what ranks do on their hosts, in more detail: draws of the loader's seed, groups of collectives.
+    pub fn on(mut self, hosts: Vec<Host>) -> Self {
+        self.hosts = hosts;
+        self
     }
 }
 
@@ -96,6 +116,10 @@ impl Sink for Torch {
     fn begin(&mut self, job: &Job) -> io::Result<()> {
         let ranks = job.config.ranks;
         self.workers = job.config.workers > 0;
+        self.persistent = job.config.twists.persistent;
+        if job.config.twists.prefetch_thread {
+            self.fetches = Thread::Prefetch;
+        }
         for rank in 0..ranks {
             let path = rank_path(&self.base, rank, ranks);
             let file = BufWriter::new(File::create(&path)?);
@@ -113,6 +137,14 @@ impl Sink for Torch {
                 ids: 0,
                 frames: 0,
                 step_from: 0,
+                host: self.hosts.get(rank as usize).map(|h| h.name.clone()),
+                clock: self
+                    .hosts
+                    .get(rank as usize)
+                    .map(|h| h.clock)
+                    .unwrap_or_default(),
+                world: ranks,
+                collectives: 0,
             };
             file.header(job, self.options)?;
             self.files.push(file);
@@ -120,8 +152,17 @@ impl Sink for Torch {
         Ok(())
     }
 
-    fn epoch_start(&mut self, _start: &EpochStart) -> io::Result<()> {
-        Ok(())
+    fn epoch_start(&mut self, start: &EpochStart) -> io::Result<()> {
+        let file = &mut self.files[start.rank as usize];
+        if file.host.is_none() || (self.persistent && start.epoch > 0) {
+            return Ok(());
+        }
+        let at = |from: i64, to: i64| Span::new(start.asked + from, start.asked + to);
+        let thread = self.fetches;
+        file.operator("aten::empty", thread, at(20_000, 22_000), 0)?;
+        file.operator("aten::random_", thread, at(23_000, 25_000), 0)?;
+        file.operator("aten::item", thread, at(26_000, 30_000), 0)?;
+        file.operator("aten::_local_scalar_dense", thread, at(27_000, 29_000), 0)
     }
 
     fn step(&mut self, step: &Step) -> io::Result<()> {
@@ -132,10 +173,10 @@ impl Sink for Torch {
     }
 
     fn epoch_end(&mut self, end: &EpochEnd) -> io::Result<()> {
-        let workers = self.workers;
+        let (workers, fetches) = (self.workers, self.fetches);
         let file = &mut self.files[end.rank as usize];
         if let Some(at) = end.exhausted {
-            file.fetch(at, workers)?;
+            file.fetch(at, workers, fetches)?;
         }
         file.annotation("checkpoint", Thread::Main, end.checkpoint)?;
         for call in &end.calls {
@@ -184,11 +225,14 @@ impl RankFile {
         match thread {
             Thread::Main => self.pid,
             Thread::Autograd => self.pid + 77,
+            Thread::Prefetch => self.pid + 91,
         }
     }
 
     fn header(&mut self, job: &Job, options: Options) -> io::Result<()> {
         let (rank, world) = (self.device, job.config.ranks);
+        let host = self.host.as_ref();
+        let host = host.map(|h| format!("\n  \"host_name\": \"{h}\","));
         write!(
             self.text,
             r#"{{
@@ -204,11 +248,12 @@ impl RankFile {
   "cuda_driver_version": 13000,
   "record_shapes": 1,
   "with_stack": {},
-  "distributedInfo": {{"backend": "nccl", "rank": {rank}, "world_size": {world}}},
+  "distributedInfo": {{"backend": "nccl", "rank": {rank}, "world_size": {world}}},{}
   "displayTimeUnit": "ms",
   "baseTimeNanoseconds": {},
   "traceEvents": ["#,
             u8::from(options.stack),
+            host.unwrap_or_default(),
             job.unix_origin - OFFSET,
         )
     }
@@ -217,6 +262,7 @@ impl RankFile {
     fn event(&mut self, cat: &str, name: &str, pid: u32, tid: u32, at: Span) -> io::Result<()> {
         let comma = if self.ids == 0 { "" } else { "," };
         self.ids += 1;
+        let at = self.clock.span(at);
         write!(
             self.text,
             "{comma}\n  {{\n    \"ph\": \"X\", \"cat\": \"{cat}\", \"name\": \"{name}\", \"pid\": {pid}, \"tid\": {tid},\n    \"ts\": {}, \"dur\": {},\n    \"args\": {{\n      ",
@@ -275,6 +321,7 @@ impl RankFile {
 
     fn flow(&mut self, ph: &str, cat: &str, id: u64, at: (u32, u32, i64)) -> io::Result<()> {
         let (pid, tid, ts) = at;
+        let ts = self.clock.at(ts);
         let bind = if ph == "f" { ", \"bp\": \"e\"" } else { "" };
         write!(
             self.text,
@@ -283,13 +330,13 @@ impl RankFile {
         )
     }
 
-    fn fetch(&mut self, at: Span, workers: bool) -> io::Result<()> {
+    fn fetch(&mut self, at: Span, workers: bool, thread: Thread) -> io::Result<()> {
         let name = if workers {
             "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
         } else {
             "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
         };
-        self.annotation(name, Thread::Main, at)
+        self.annotation(name, thread, at)
     }
 
     fn step(&mut self, step: &Step, options: Options) -> io::Result<()> {
@@ -303,9 +350,9 @@ impl RankFile {
             self.annotation(&name, Thread::Main, Span::new(begin, step.at.end))?;
             self.step_from = step.at.end;
         }
-        self.fetch(step.wait, step.load.worker.is_some())?;
+        self.fetch(step.inner, step.load.worker.is_some(), step.fetched_by)?;
         if options.stack {
-            self.fetch_frames(step.wait)?;
+            self.fetch_frames(step.inner)?;
         }
         if step.load.worker.is_none() {
             self.load_ops(&step.load)?;
@@ -355,6 +402,8 @@ impl RankFile {
             }
             What::Optimizer => self.annotation("Optimizer.step#AdamW.step", s.thread, s.at),
             What::ReadLoss => self.operator("aten::item", s.thread, s.at, 0),
+            What::Checkpoint => self.annotation("checkpoint", s.thread, s.at),
+            What::Collect => self.frame("Python GC", s.at, 0).map(|_| ()),
             What::AllReduce => self.annotation("nccl:all_reduce", s.thread, s.at),
             What::Op(name) => {
                 self.operator(name, s.thread, s.at, s.sequence)?;
@@ -414,6 +463,9 @@ impl RankFile {
         };
         self.event(cat, name, device, op.stream, op.at)?;
         let stream = op.stream;
+        if op.kind == OpKind::Collective && self.host.is_some() {
+            self.collective()?;
+        }
         if cat == "kernel" {
             let grid = 1 + c * 37 % 2_048;
             write!(
@@ -437,6 +489,17 @@ impl RankFile {
                 milli % 1_000,
             )
         }
+    }
+
+    /// What a collective says of itself: which one of its group it is, and of how much.
+    fn collective(&mut self) -> io::Result<()> {
+        self.collectives += 1;
+        let (number, world) = (self.collectives, self.world);
+        let ranks: Vec<u32> = (0..world).collect();
+        write!(
+            self.text,
+            "\"Collective name\": \"allreduce\", \"In msg nelems\": 6553600, \"Out msg nelems\": 6553600, \"Group size\": {world}, \"dtype\": \"BFloat16\",\n      \"Process Group Name\": \"0\", \"Process Group Description\": \"default_pg\", \"Process Group Ranks\": \"{ranks:?}\", \"Seq\": {number},\n      ",
+        )
     }
 
     /// The copy of the optimizer's annotation on the GPU: it spans the gaps between its kernels.
@@ -469,7 +532,7 @@ impl RankFile {
         write!(
             self.text,
             ",\n  {{\n    \"name\": \"{name}\", \"ph\": \"M\", \"ts\": {}, \"pid\": {pid}, \"tid\": {tid},\n    \"args\": {{\n      {arg}\n    }}\n  }}",
-            Us(0),
+            Us(self.clock.at(0)),
         )
     }
 
@@ -501,9 +564,9 @@ impl RankFile {
         write!(
             self.text,
             ",\n  {{\n    \"ph\": \"X\", \"cat\": \"Trace\", \"ts\": {}, \"dur\": {},\n    \"pid\": \"Spans\", \"tid\": \"PyTorch Profiler\",\n    \"name\": \"PyTorch Profiler (0)\",\n    \"args\": {{\n      \"Op count\": 0\n    }}\n  }},\n  {{\n    \"name\": \"Record Window End\", \"ph\": \"i\", \"s\": \"g\",\n    \"pid\": \"\", \"tid\": \"\", \"ts\": {}\n  }}\n  ],\n  \"traceName\": \"simulated\"\n}}\n",
-            Us(0),
-            Length(end),
-            Us(end + 100),
+            Us(self.clock.at(0)),
+            Length(self.clock.span(Span::new(0, end)).len()),
+            Us(self.clock.at(end + 100)),
         )
     }
 }

@@ -2,8 +2,10 @@
 
 use std::io::{self, Write};
 
+use super::clock::Clock;
 use super::device::Device;
-use super::model::{Job, Span, Step};
+use super::model::{Job, Span, Step, Thread};
+use super::pair::Source;
 
 /// What is known about one step beyond [`Step`].
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +40,27 @@ pub struct RankTruth {
     items: u64,
     in_sync: i64,
     last_wait: Span,
+    /// Waits of the loop, in order.
+    pub waits: Vec<WaitTruth>,
+    /// Batches that another thread fetched.
+    pub elsewhere: u64,
+    /// Collectives of the job, and by how much this rank came later to them than the others' median, summed; of the late
+    /// rank.
+    pub collectives: u64,
+    pub late_by: i64,
+}
+
+/// One wait of a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitTruth {
+    /// With what recorders take of it.
+    pub at: Span,
+    /// The loader's own part.
+    pub inner: Span,
+    /// It ended without a batch.
+    pub end: bool,
+    /// The first of its epoch.
+    pub first: bool,
 }
 
 /// Collects and writes the truth of a job.
@@ -46,6 +69,7 @@ pub struct Truth {
     tick: i64,
     ranks: Vec<RankTruth>,
     any_step: bool,
+    sources: Vec<Source>,
 }
 
 impl Truth {
@@ -57,7 +81,14 @@ impl Truth {
             tick,
             ranks: vec![RankTruth::default(); ranks as usize],
             any_step: false,
+            sources: Vec::new(),
         })
+    }
+
+    /// Notes what is written, and what its clocks say.
+    pub fn of_sources(mut self, sources: &[Source]) -> Self {
+        self.sources = sources.to_vec();
+        self
     }
 
     fn floor(&self, at: Span) -> Span {
@@ -80,7 +111,21 @@ impl Truth {
 
     /// Notes a step when all its launches are known.
     pub fn step(&mut self, step: &Step, gpu: &Device, t: StepTruth) -> io::Result<()> {
-        let (wait, hidden) = self.wait(step.rank, step.wait, gpu);
+        let (wait, hidden) = match step.fetched_by {
+            Thread::Prefetch => {
+                self.ranks[step.rank as usize].elsewhere += 1;
+                (self.floor(step.wait), 0)
+            }
+            Thread::Main | Thread::Autograd => {
+                self.ranks[step.rank as usize].waits.push(WaitTruth {
+                    at: step.wait,
+                    inner: step.inner,
+                    end: false,
+                    first: step.in_epoch == 0,
+                });
+                self.wait(step.rank, step.wait, gpu)
+            }
+        };
         let items = step.load.items.iter();
         let load = items.map(|i| self.floor(i.at).len()).sum::<i64>();
         let truth = &mut self.ranks[step.rank as usize];
@@ -110,6 +155,30 @@ impl Truth {
     /// Notes the request that ends an epoch.
     pub fn exhausted(&mut self, rank: u32, at: Span, gpu: &Device) {
         self.wait(rank, at, gpu);
+        self.ranks[rank as usize].waits.push(WaitTruth {
+            at,
+            inner: at,
+            end: true,
+            first: false,
+        });
+    }
+
+    /// Notes when each rank entered each collective of a step; `late` is the rank that is made late.
+    pub fn collectives(&mut self, starts: &[Vec<i64>], late: Option<u32>) {
+        for starts in starts {
+            for truth in &mut self.ranks {
+                truth.collectives += 1;
+            }
+            let Some(late) = late.map(|l| l as usize).filter(|&l| l < starts.len()) else {
+                continue;
+            };
+            let mut others = starts.clone();
+            let own = others.remove(late);
+            others.sort_unstable();
+            // The lower median of what the others wait.
+            let median = others.get(others.len() / 2).copied().unwrap_or(own);
+            self.ranks[late].late_by += own - median;
+        }
     }
 
     /// Writes and returns the totals. `end` is when the recording stops.
@@ -128,7 +197,7 @@ impl Truth {
             let comma = if rank > 0 { "," } else { "" };
             write!(
                 self.out,
-                "{comma}\n{{\"rank\":{rank},\"steps\":{},\"wait\":{},\"hidden\":{},\"idle_in_wait\":{},\"before_first_op\":{},\"after_last_op\":{},\"gpu_busy\":{},\"gpu_ops\":{},\"gpu_op_time\":{},\"first_op\":{},\"last_op_end\":{},\"step_calls\":{},\"in_sync\":{},\"load\":{},\"items\":{}}}",
+                "{comma}\n{{\"rank\":{rank},\"steps\":{},\"wait\":{},\"hidden\":{},\"idle_in_wait\":{},\"before_first_op\":{},\"after_last_op\":{},\"gpu_busy\":{},\"gpu_ops\":{},\"gpu_op_time\":{},\"first_op\":{},\"last_op_end\":{},\"step_calls\":{},\"in_sync\":{},\"load\":{},\"items\":{},\"fetched_elsewhere\":{},\"collectives\":{},\"late_by\":{},\"waits\":[",
                 t.steps,
                 t.wait,
                 t.hidden,
@@ -144,12 +213,43 @@ impl Truth {
                 t.in_sync,
                 t.load,
                 t.items,
+                t.elsewhere,
+                t.collectives,
+                t.late_by,
+            )?;
+            for (i, w) in t.waits.iter().enumerate() {
+                let comma = if i > 0 { "," } else { "" };
+                let kind = if w.end { "end" } else { "batch" };
+                write!(
+                    self.out,
+                    "{comma}[{},{},\"{kind}\",{}]",
+                    w.at.start, w.at.end, w.first
+                )?;
+            }
+            self.out.write_all(b"]}")?;
+        }
+        self.out.write_all(b"\n],\"sources\":[")?;
+        for (i, source) in self.sources.iter().enumerate() {
+            let comma = if i > 0 { "," } else { "" };
+            let name = source.path.file_name().unwrap_or_default();
+            let Clock { offset, drift_ppb } = source.clock;
+            write!(
+                self.out,
+                "{comma}\n{{\"name\":\"{}\",\"offset\":{offset},\"drift_ppb\":{drift_ppb}}}",
+                name.to_string_lossy(),
             )?;
         }
         let c = &job.config;
+        let late = match c.twists.late {
+            None => "null".to_owned(),
+            Some(late) => format!(
+                "{{\"rank\":{},\"in\":\"{:?}\",\"ns\":{}}}",
+                late.rank, late.within, late.ns
+            ),
+        };
         writeln!(
             self.out,
-            "\n],\"job\":{{\"seed\":{},\"workers\":{},\"prefetch\":{},\"batch\":{},\"epoch_steps\":{},\"sync_every\":{},\"end\":{end},\"unix_origin\":{},\"bytes\":{bytes}}}}}",
+            "\n],\"late\":{late},\"job\":{{\"seed\":{},\"workers\":{},\"prefetch\":{},\"batch\":{},\"epoch_steps\":{},\"sync_every\":{},\"end\":{end},\"unix_origin\":{},\"bytes\":{bytes}}}}}",
             c.seed, c.workers, c.prefetch, c.batch, c.epoch_steps, c.sync_every, job.unix_origin,
         )?;
         self.out.flush()?;

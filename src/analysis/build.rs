@@ -92,7 +92,8 @@ impl Analysis {
     ) -> Result<Self, Cancelled> {
         let watch = Watch::new(progress);
         watch.reached(0)?;
-        let identity = Identity::new(&trace, rules, args, &|| !watch.stopped());
+        let identity =
+            Identity::with_clocks(&trace, rules, options.clocks, args, &|| !watch.stopped());
         watch.check()?;
         let classified = classify::classify(&trace, rules, identity.roles(), args, given, &watch)?;
         watch.reached(250)?;

@@ -30,10 +30,11 @@ pub use base::lost_work::{LostLaunches, Overruns};
 pub use base::options::{Options, Severity};
 pub use base::primary::GpuHow;
 pub use base::queues::{Delays, LaunchFigures, QueueFigures};
+pub use base::start_up::StartUp;
 pub use base::steps::{Step, StepClass, StepSource};
 pub use base::syncs::{SyncFigures, SyncNameRow};
 pub use base::tails::{Containment, OwnRule, Tail, Threads};
-pub use base::waits::{EndHow, LoaderRun, LoopWait, LoopWaits, MakeHow, StartUp, WaitKind};
+pub use base::waits::{EndHow, LoaderRun, LoopWait, LoopWaits, MakeHow, WaitKind};
 pub use cause::assign::{Order, Rule, Violation};
 pub use cause::decide::{LoopCause, decide};
 pub use cause::items::{Blame, FileRead};
@@ -72,8 +73,8 @@ pub use figures::waiting::Waiting;
 pub use figures::windows::{LayerGroup, MAX_WINDOWS, TooManyWindows, WINDOW_GROUPS, WindowCell};
 pub use figures::workers::{WorkerFigures, WorkerRow};
 pub use identity::{
-    ClockRelation, Evidence as SameProcess, Fork, Identity, OsProcess, Placement, Purpose,
-    Recording, Relation, Run, Witness, placed, thread,
+    ClockRelation, ClockSettings, Evidence as SameProcess, Fork, Identity, OsProcess, Placement,
+    Purpose, Recording, Relation, Run, Witness, placed, placed_with, thread,
 };
 pub use layers::classify::{ArgSource, Found, GoOn, NoArgs};
 pub use layers::ids::{LayerClass, LayerId, LayerInfo, Layers};

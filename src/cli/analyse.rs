@@ -9,7 +9,7 @@ use super::args::Scope;
 use super::load::Opened;
 use super::losses::Losses;
 use super::messages::warn;
-use crate::analysis::{Analysis, ArgSource, Found, GoOn, Options, Rules, placed};
+use crate::analysis::{Analysis, ArgSource, Found, GoOn, Options, Rules, placed_with};
 use crate::import::{ImportReport, SharedArgs, read_small};
 use crate::model::{LaneId, SpanId, Trace};
 use crate::time::{TimeRange, parse_range};
@@ -72,7 +72,7 @@ pub fn analyse(opened: Opened, scope: &Scope) -> Result<Analysed, CliError> {
     let args = |spans: &[SpanId], go_on: &GoOn<'_>, found: &mut Found<'_>| {
         unplaced.each(spans, go_on, found);
     };
-    let trace = placed(trace, &rules, &args, &|| true);
+    let trace = placed_with(trace, &rules, scope.clocks(), &args, &|| true);
     let reader = Arc::new(SharedArgs::new(Arc::clone(&trace)));
     let args = |spans: &[SpanId], go_on: &GoOn<'_>, found: &mut Found<'_>| {
         reader.each(spans, go_on, found);
@@ -80,6 +80,7 @@ pub fn analyse(opened: Opened, scope: &Scope) -> Result<Analysed, CliError> {
     let options = Options {
         loop_lanes: loop_lanes(&trace, scope)?,
         steps: scope.steps,
+        clocks: scope.clocks(),
         ..Options::default()
     };
     let built = Analysis::with_args(Arc::clone(&trace), &rules, &options, &args, &|_permille| {

@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::by::By;
 pub use super::percent::Percent;
+use crate::analysis::ClockSettings;
 use crate::analysis::{IssueKind, StepClass};
 use crate::time::{TimeRange, parse_ns, parse_range};
 use crate::view::Theme;
@@ -99,6 +100,25 @@ pub struct Scope {
     /// Lane of the training loop, where another one was taken for it: C500.500. May be repeated, once for each rank.
     #[arg(long = "loop", value_name = "LANE")]
     pub loop_lanes: Vec<String>,
+    /// How much faster one clock may run than another, of two recorders or of two hosts, in parts per million.
+    #[arg(long, value_name = "PPM", value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    pub max_drift: Option<u32>,
+    /// Believe the clocks of hosts that nothing else relates.
+    #[arg(long)]
+    pub trust_clocks: bool,
+}
+
+impl Scope {
+    /// What is assumed of clocks.
+    pub fn clocks(&self) -> ClockSettings {
+        let usual = ClockSettings::default();
+        ClockSettings {
+            max_drift: self
+                .max_drift
+                .map_or(usual.max_drift, |ppm| i64::from(ppm) * 1_000),
+            trust: self.trust_clocks,
+        }
+    }
 }
 
 /// `stallscope info`.

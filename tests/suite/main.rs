@@ -45,11 +45,13 @@ mod recorders;
 mod report_docs;
 mod rows;
 mod samples;
+mod simulated;
 mod support;
 mod svg;
 mod ui;
 mod verdict_cases;
 mod verdict_kinds;
+mod verdict_props;
 
 #[path = "../../examples/support/mod.rs"]
 #[expect(dead_code, reason = "the simulation can write other formats too")]

@@ -241,7 +241,13 @@ fn choose(core: &Core, rank: u32, chosen: &[LaneId]) -> Option<(Thread, Vec<Fetc
         .iter()
         .position(|t| t.lanes.iter().any(|l| chosen.contains(l)));
     let best = || (0..threads.len()).max_by_key(|&i| key(&threads[i]));
-    let chosen = threads.swap_remove(by_hand.or_else(best)?);
+    let mut chosen = threads.swap_remove(by_hand.or_else(best)?);
+    // A record whose clock is not known against the first one's adds nothing that could be compared.
+    let recording = |l: LaneId| core.identity.recording(core.trace.lane(l).source);
+    if let Some(&first) = chosen.lanes.first() {
+        let known = |&l: &LaneId| core.identity.comparable(recording(first), recording(l));
+        chosen.lanes.retain(known);
+    }
     let mut elsewhere: Vec<FetchElsewhere> = threads
         .iter()
         .filter_map(|t| t.lanes.iter().find_map(|&l| FetchElsewhere::on(core, l)))

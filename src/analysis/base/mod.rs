@@ -18,6 +18,7 @@ pub(super) mod primary;
 pub(super) mod queues;
 pub(super) mod rank_sets;
 pub(super) mod stalls;
+pub(super) mod start_up;
 pub(super) mod steps;
 pub(super) mod syncs;
 pub(super) mod tails;

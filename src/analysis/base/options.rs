@@ -2,6 +2,7 @@
 
 use crate::analysis::base::steps::StepClass;
 use crate::analysis::base::tails::OwnRule;
+use crate::analysis::identity::ClockSettings;
 use crate::model::LaneId;
 
 /// Settings.
@@ -41,6 +42,8 @@ pub struct Options {
     pub loop_lanes: Vec<LaneId>,
     /// The only class of steps to look for; `None` = the best that there is.
     pub steps: Option<StepClass>,
+    /// What is assumed of the clocks of files; as the trace was placed by.
+    pub clocks: ClockSettings,
     /// Samples per step where the user knows them: rates are in samples, else in batches.
     pub samples_per_step: Option<u32>,
 }
@@ -65,6 +68,7 @@ impl Default for Options {
             own: OwnRule::default(),
             loop_lanes: Vec::new(),
             steps: None,
+            clocks: ClockSettings::default(),
             samples_per_step: None,
         }
     }

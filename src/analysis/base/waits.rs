@@ -127,27 +127,6 @@ pub struct LoopWaits {
     pub by_record: Vec<i64>,
 }
 
-/// Time that a loop spent on starting its loader, ns. Each part is in no other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StartUp {
-    /// Runs of the loader.
-    pub runs: usize,
-    /// The first waits.
-    pub first: i64,
-    /// Making iterators outside of waits.
-    pub make_outside: i64,
-    /// Waits that ended without a batch.
-    pub end: i64,
-}
-
-impl StartUp {
-    /// All of it.
-    #[must_use]
-    pub fn total(&self) -> i64 {
-        self.first + self.make_outside + self.end
-    }
-}
-
 impl LoopWaits {
     /// Waits that delivered a batch.
     pub fn batches(&self) -> impl Iterator<Item = &LoopWait> {
@@ -157,20 +136,6 @@ impl LoopWaits {
     /// The first wait of each run.
     pub fn firsts(&self) -> impl Iterator<Item = &LoopWait> {
         self.all.iter().filter(|w| w.first)
-    }
-
-    /// What starting the loader took.
-    #[must_use]
-    pub fn start_up(&self) -> StartUp {
-        let sum = |waits: &mut dyn Iterator<Item = &LoopWait>| waits.map(|w| w.range.len()).sum();
-        let made = self.runs.iter();
-        let outside = made.filter(|r| r.make_how == Some(MakeHow::SeedDraw));
-        StartUp {
-            runs: self.runs.len(),
-            first: sum(&mut self.firsts()),
-            make_outside: outside.filter_map(|r| r.make).sum(),
-            end: sum(&mut self.all.iter().filter(|w| !w.is_batch())),
-        }
     }
 
     /// Batch waits that begin no run, ns.
@@ -404,8 +369,15 @@ fn any_in(
 ) -> bool {
     let columns = core.columns(lane);
     let (from, to) = columns.start_range(window);
-    let mut within = (from..to).filter(|&i| columns.range(i).end <= window.end);
-    within.any(|i| is(columns.of[i], columns.id(i)))
+    // What is done inside an evaluation, a checkpoint or the like is not done with the batch before it.
+    let mut aside = window.start;
+    (from..to).any(|i| {
+        let (layer, range) = (columns.of[i], columns.range(i));
+        if LayerId::STALLS.contains(&layer) {
+            aside = aside.max(range.end.min(window.end));
+        }
+        range.end <= window.end && range.start >= aside && is(layer, columns.id(i))
+    })
 }
 
 impl<'a> Record<'a> {

@@ -142,12 +142,14 @@ impl Slots {
 /// Matches the collectives of ranks: `numbers` and `found` by place of the rank. `step` tells the number of the explicit
 /// step of a rank (by place) at an instant.
 #[must_use]
-pub fn matching(
+pub fn matching<L: AsRef<[Collective]>>(
     groups: &[CommGroup],
     numbers: &[u32],
-    found: &[Vec<Collective>],
+    found: &[L],
     step: &dyn Fn(usize, i64) -> Option<i64>,
 ) -> Matching {
+    let found: Vec<&[Collective]> = found.iter().map(AsRef::as_ref).collect();
+    let found = &found[..];
     // Operations of each group by rank: two passes over all operations, none over ranks times groups.
     let mut lists: Vec<Vec<(usize, Vec<usize>)>> = vec![Vec::new(); groups.len()];
     for (rank, own) in found.iter().enumerate() {
@@ -200,7 +202,7 @@ pub fn matching(
 /// Operations of one group by what makes them one collective.
 fn slots(
     lists: &[(usize, Vec<usize>)],
-    found: &[Vec<Collective>],
+    found: &[&[Collective]],
     step: &dyn Fn(usize, i64) -> Option<i64>,
 ) -> Vec<Vec<Member>> {
     let ranks = narrow(lists.len());

@@ -7,8 +7,8 @@
 //!          └─── waits ─────┘└── the transfer ──┘
 //! ```
 //!
-//! Needs no clock that the ranks share: only lengths are compared. `found` says what takes part, `matching` which
-//! operations are one collective, `arrival` who was late; `ranks` puts it together for
+//! Needs no clock that the ranks share: only lengths are compared. `told` says what args tell of an operation, `found` what
+//! takes part, `matching` which operations are one collective, `arrival` who was late; `ranks` puts it together for
 //! the ranks of a run, `attendance` tells it of one operation.
 
 pub(super) mod arrival;
@@ -17,3 +17,4 @@ pub(super) mod found;
 pub(super) mod kinds;
 pub(super) mod matching;
 pub(super) mod ranks;
+pub(super) mod told;

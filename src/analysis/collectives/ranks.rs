@@ -12,7 +12,7 @@ use crate::analysis::layers::classify::ArgSource;
 use crate::analysis::sums::intervals::Union;
 use crate::analysis::sums::stats::percentile;
 use crate::analysis::sums::watch::{Cancelled, Watch};
-use crate::model::{Clock, SpanId, Trace};
+use crate::model::{Clock, SourceId, SpanId, Trace};
 use crate::time::TimeRange;
 
 /// The collectives of the ranks of one run.
@@ -62,7 +62,7 @@ pub struct Ends {
     pub spread: i64,
     /// The median of what ranks waited that were not late, ns; 0 where none was.
     pub wait: i64,
-    /// All files state the time, so that their clocks do not drift apart unseen.
+    /// All files state the time of one host, so that their clocks do not drift apart unseen.
     pub placed: bool,
 }
 
@@ -129,7 +129,7 @@ impl Collectives {
                 });
             }
         }
-        out.ends = out.ends(&core.trace);
+        out.ends = out.ends(core);
         out.waiting = waiting.into_iter().map(Union::new).collect();
         Ok(out)
     }
@@ -166,7 +166,8 @@ impl Collectives {
     }
 
     /// How far ends lie apart.
-    fn ends(&self, trace: &Trace) -> Option<Ends> {
+    fn ends(&self, core: &Core) -> Option<Ends> {
+        let (trace, who) = (&core.trace, &core.identity);
         if self.matching.matched.len() < 2 {
             return None;
         }
@@ -187,18 +188,21 @@ impl Collectives {
         }
         let waits = self.arrivals.waits.iter().copied();
         let mut waits: Vec<i64> = waits.filter(|&w| w > self.arrivals.together).collect();
-        let of = self.ranks.len();
-        let mut sources = vec![false; trace.sources().len()];
-        for own in self.of.iter().take(of).filter_map(|o| o.first()) {
-            let lane = trace.spans().lane(own.op);
-            sources[trace.lane(lane).source.index()] = true;
-        }
-        let several = sources.iter().filter(|s| **s).count() > 1;
-        let mut own = trace.sources().iter().zip(&sources).filter(|(_, s)| **s);
+        let firsts = self.of.iter().filter_map(|own| own.first());
+        let source = |own: &Collective| trace.lane(trace.spans().lane(own.op)).source;
+        let mut sources: Vec<SourceId> = firsts.map(source).collect();
+        sources.sort_unstable();
+        sources.dedup();
+        let unix = |s: &SourceId| matches!(trace.source(*s).clock, Clock::Unix { .. });
+        let recordings: Vec<usize> = sources.iter().map(|&s| who.recording(s)).collect();
+        // Clocks of two hosts drift apart, too.
+        let apart = who.clocks().iter().filter(|c| c.hosts_differ);
+        let mut apart = apart.map(|c| c.recording);
+        let one_clock = sources.iter().all(unix) && !apart.any(|r| recordings.contains(&r));
         Some(Ends {
             spread: percentile(&mut all, 95)?,
             wait: percentile(&mut waits, 50).unwrap_or(0),
-            placed: !several || own.all(|(s, _)| matches!(s.clock, Clock::Unix { .. })),
+            placed: sources.len() < 2 || one_clock,
         })
     }
 }

@@ -12,11 +12,15 @@
 //! `records` finds what was recorded, `same` which records are of one process, `roles` who works for whom, `runs` what
 //! was one execution. Times here are Unix time where the source states it, else its own: see [`Recording::placed`].
 
+mod chain;
 mod clocks;
 mod records;
+mod relation;
+mod relations;
 mod roles;
 mod runs;
 mod same;
+mod settings;
 mod witnesses;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,13 +29,16 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-pub use clocks::{ClockRelation, Placement, Relation, Witness};
+pub use relation::{ClockRelation, Placement};
+pub use relations::{Relation, Witness};
+pub use settings::ClockSettings;
 
 use crate::analysis::layers::classify::{ArgSource, GoOn};
 use crate::analysis::layers::rules::Rules;
 use crate::analysis::notices::Notice;
 use crate::model::{LaneId, ProcessId, Role, SourceId, Trace};
 use crate::time::TimeRange;
+use witnesses::Witnesses;
 
 /// What one recorder wrote of one run: a file, or all files of a folder where it writes one for each process.
 #[derive(Clone, Debug)]
@@ -189,17 +196,39 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Decides it for a trace. `args` answers which process a `fork` returned.
+    /// Decides it for a trace. `args` answers which process a `fork` returned, and what collectives say of themselves.
     #[must_use]
     pub fn new(trace: &Trace, rules: &Rules, args: &dyn ArgSource, go_on: &GoOn<'_>) -> Self {
+        Self::with_clocks(trace, rules, ClockSettings::default(), args, go_on)
+    }
+
+    /// The same, by what is assumed of clocks.
+    #[must_use]
+    pub fn with_clocks(
+        trace: &Trace,
+        rules: &Rules,
+        settings: ClockSettings,
+        args: &dyn ArgSource,
+        go_on: &GoOn<'_>,
+    ) -> Self {
         let mut found = records::find(trace, rules);
         let mut notices = Vec::new();
-        let mut processes = same::merge(trace, rules, &mut found, &mut notices);
+        let max_drift = settings.max_drift;
+        let mut processes = same::merge(trace, rules, &mut found, max_drift, &mut notices);
         let forks = records::forks(trace, &found.of_lane, args, go_on);
         roles::decide(&mut processes, &found.recordings, &forks, &mut notices);
-        let runs = runs::decide(&mut processes, &mut found.recordings, &mut notices);
+        let (recordings, of_source) = (&found.recordings, &found.of_source);
+        let witnesses = Witnesses::find(trace, recordings, of_source, args, go_on);
+        let one_job =
+            |a: usize, b: usize| relations::one_job(&witnesses.common(trace, a, b), settings);
+        let runs = runs::decide(
+            &mut processes,
+            &mut found.recordings,
+            &one_job,
+            &mut notices,
+        );
         let mut this = Self::put_together(trace, rules, found, processes, runs, forks, notices);
-        clocks::relate(trace, rules, &mut this, args, go_on);
+        clocks::relate(trace, rules, &mut this, &witnesses, settings);
         this
     }
 
@@ -370,10 +399,22 @@ pub fn placed(
     args: &dyn ArgSource,
     go_on: &GoOn<'_>,
 ) -> Arc<Trace> {
+    placed_with(trace, rules, ClockSettings::default(), args, go_on)
+}
+
+/// The same, by what is assumed of clocks.
+#[must_use]
+pub fn placed_with(
+    trace: Arc<Trace>,
+    rules: &Rules,
+    settings: ClockSettings,
+    args: &dyn ArgSource,
+    go_on: &GoOn<'_>,
+) -> Arc<Trace> {
     if trace.sources().len() < 2 {
         return trace;
     }
-    let who = Identity::new(&trace, rules, args, go_on);
+    let who = Identity::with_clocks(&trace, rules, settings, args, go_on);
     let mut by = vec![0; trace.sources().len()];
     for clock in who.clocks().iter().filter(|c| c.offset != 0) {
         for file in &who.recordings[clock.recording].files {

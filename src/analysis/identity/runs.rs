@@ -3,6 +3,7 @@
 //! ```text
 //!  joined by:  a process that both recorded · a worker of one whose parent is in the other
 //!              ranks of one job: different stated ranks, as many in all, at the same time
+//!              ranks of one job that left the same collectives together, whatever their clocks say
 //!              a guess: one tracer, no stated ranks, no process in common, most of the shorter one at the same time
 //!  a recording without processes is of every run at its time; nothing else joins
 //! ```
@@ -22,6 +23,7 @@ const HIGHEST: u32 = 1 << 24;
 pub(super) fn decide(
     all: &mut [Known],
     recordings: &mut [Recording],
+    one_job: &dyn Fn(usize, usize) -> bool,
     notices: &mut Vec<Notice>,
 ) -> Vec<Run> {
     let mut sets = Sets((0..recordings.len()).collect());
@@ -37,6 +39,7 @@ pub(super) fn decide(
         }
     }
     join_at_one_time(all, recordings, &peopled, &mut sets, notices);
+    join_by_collectives(all, recordings, &mut sets, one_job);
     let mut runs = put_together(recordings, &peopled, &mut sets);
     for known in all.iter_mut() {
         known.process.run = recordings[known.process.recordings[0]].run;
@@ -124,6 +127,47 @@ fn join_at_one_time(
             )
         },
     );
+}
+
+/// Joins what is of one job by its collectives, though the clocks say that it ran at other times. Each set of recordings
+/// speaks through its first one that states a rank.
+fn join_by_collectives(
+    all: &[Known],
+    recordings: &[Recording],
+    sets: &mut Sets,
+    one_job: &dyn Fn(usize, usize) -> bool,
+) {
+    /// More runs than this are not compared each with each.
+    const COMPARED: usize = 64;
+    let mut ranks: BTreeMap<usize, BTreeSet<u32>> = BTreeMap::new();
+    for known in all.iter().filter(|k| k.process.recorded) {
+        if let (Purpose::Training, Some(rank)) = (known.process.purpose, known.rank) {
+            let set = sets.find(known.process.recordings[0]);
+            ranks.entry(set).or_default().insert(rank);
+        }
+    }
+    let speaks = |set: usize, sets: &mut Sets| {
+        let mut own = (0..recordings.len()).filter(|&r| recordings[r].rank.is_some());
+        own.find(|&r| sets.find(r) == set)
+    };
+    let mut heads: Vec<(usize, BTreeSet<u32>)> = Vec::new();
+    for (set, own) in ranks.into_iter().take(COMPARED) {
+        let Some(head) = speaks(set, sets) else {
+            continue;
+        };
+        let joined = heads.iter_mut().find(|(other, theirs)| {
+            let (x, y) = (&recordings[*other], &recordings[head]);
+            let worlds = x.world.is_none() || y.world.is_none() || x.world == y.world;
+            worlds && x.tracer == y.tracer && theirs.is_disjoint(&own) && one_job(*other, head)
+        });
+        match joined {
+            Some((other, theirs)) => {
+                sets.join(*other, head);
+                theirs.extend(own);
+            }
+            None => heads.push((head, own)),
+        }
+    }
 }
 
 /// Numbers the runs by their first time.

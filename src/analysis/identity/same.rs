@@ -26,14 +26,12 @@ use crate::time::TimeRange;
 const ENOUGH: usize = 8;
 /// Fewest pairs that say anything.
 const FEWEST: usize = 3;
-/// How much faster one clock of a host may run than another, ppb.
-const DRIFT: i64 = 100_000;
-
 /// Joins the records of each process; afterwards the lanes point to the processes.
 pub(super) fn merge(
     trace: &Trace,
     rules: &Rules,
     found: &mut Found,
+    max_drift: i64,
     notices: &mut Vec<Notice>,
 ) -> Vec<Known> {
     let records = std::mem::take(&mut found.records);
@@ -49,7 +47,7 @@ pub(super) fn merge(
     let mut processes: Vec<Known> = Vec::new();
     let mut place = vec![0; records.len()];
     let mut records: Vec<Option<Known>> = records.into_iter().map(Some).collect();
-    let mut loops = Loops::new(trace, rules);
+    let mut loops = Loops::new(trace, rules, max_drift);
     let mut others = Vec::new();
     for i in order {
         let Some(own) = records[i].take() else {
@@ -164,6 +162,7 @@ enum Nesting {
 pub(super) struct Loops<'a> {
     trace: &'a Trace,
     glance: Glance<'a>,
+    max_drift: i64,
 }
 
 /// The fetches of one record, on the clock that its source states, and which of them something follows.
@@ -182,10 +181,11 @@ pub(super) fn on_own_clock(trace: &Trace, source: SourceId, range: TimeRange) ->
 }
 
 impl<'a> Loops<'a> {
-    pub fn new(trace: &'a Trace, rules: &'a Rules) -> Self {
+    pub fn new(trace: &'a Trace, rules: &'a Rules, max_drift: i64) -> Self {
         Self {
             trace,
             glance: Glance::new(trace, rules),
+            max_drift,
         }
     }
 
@@ -218,7 +218,7 @@ impl<'a> Loops<'a> {
         if outer.ranges.is_empty() || inner.ranges.is_empty() {
             return Nesting::Nothing;
         }
-        match nested(&outer, &inner) {
+        match nested(&outer, &inner, self.max_drift) {
             Nested::Fits(fit) => Nesting::Fits(fit.pairs.len()),
             Nested::Nowhere if enough => Nesting::Contradicts,
             Nested::Nowhere | Nested::Ambiguous => Nesting::Nothing,
@@ -246,18 +246,24 @@ impl<'a> Loops<'a> {
             }
             let source_id = trace.lane(lane).source;
             let source = trace.source(source_id);
+            // What is done inside an evaluation, a checkpoint or the like is not done with the batch before it.
+            let mut aside = i64::MIN;
             for span in trace.lane_spans(lane) {
                 let layer = self.glance.layer(source.tracer.key, span);
                 let range = on_own_clock(trace, source_id, trace.spans().range(span));
+                if LayerId::STALLS.contains(&layer) {
+                    aside = aside.max(range.end);
+                }
                 if layer == LayerId::FETCH {
                     all.push((span, range));
                     if is_loaders(trace.span_name(span)) {
                         own.push((span, range));
                     }
-                } else if layer.is_phase()
-                    || layer == LayerId::LAUNCH
-                    || layer == LayerId::OP
-                        && !NameKind::of(trace.span_name(span)).may_make_iterator()
+                } else if range.start >= aside
+                    && (layer.is_phase()
+                        || layer == LayerId::LAUNCH
+                        || layer == LayerId::OP
+                            && !NameKind::of(trace.span_name(span)).may_make_iterator())
                 {
                     work.push(range.start);
                 }
@@ -303,9 +309,9 @@ pub(super) enum Nested {
 }
 
 /// The fetches of `inner` inside those of `outer`: as the clocks stand, else at the only distance of the clocks at which
-/// all do.
-pub(super) fn nested(outer: &Of, inner: &Of) -> Nested {
-    if let Some(pairs) = as_stated(&outer.ranges, &inner.ranges) {
+/// all do. One clock may run faster by `max_drift` parts in a billion.
+pub(super) fn nested(outer: &Of, inner: &Of, max_drift: i64) -> Nested {
+    if let Some(pairs) = as_stated(&outer.ranges, &inner.ranges, max_drift) {
         return Nested::Fits(Fit {
             pairs,
             by_order: false,
@@ -328,7 +334,7 @@ pub(super) fn nested(outer: &Of, inner: &Of) -> Nested {
     let many = 3 * ends > inner.ranges.len();
     let mut best = Nested::Nowhere;
     for inner in tries.iter().take(if many { 2 } else { 3 }) {
-        best = match (best, by_order(&outer.ranges, inner)) {
+        best = match (best, by_order(&outer.ranges, inner, max_drift)) {
             (Nested::Fits(a), Nested::Fits(b)) if b.pairs.len() > a.pairs.len() => Nested::Fits(b),
             (Nested::Fits(a), _) => Nested::Fits(a),
             (_, Nested::Fits(b)) => Nested::Fits(b),
@@ -340,7 +346,11 @@ pub(super) fn nested(outer: &Of, inner: &Of) -> Nested {
 }
 
 /// Each fetch with the one it overlaps most, where nearly all have one of their own and the clocks may agree.
-fn as_stated(outer: &[TimeRange], inner: &[TimeRange]) -> Option<Vec<(TimeRange, TimeRange)>> {
+fn as_stated(
+    outer: &[TimeRange],
+    inner: &[TimeRange],
+    max_drift: i64,
+) -> Option<Vec<(TimeRange, TimeRange)>> {
     let (first, last) = (inner.first()?, inner.last()?);
     let mut pairs = Vec::new();
     let mut within = 0;
@@ -356,10 +366,12 @@ fn as_stated(outer: &[TimeRange], inner: &[TimeRange]) -> Option<Vec<(TimeRange,
         }
     }
     let alone = pairs.windows(2).all(|p| p[0].1 != p[1].1);
-    if pairs.is_empty() || !alone || 10 * pairs.len() < 9 * within {
+    // A few at the edge of both fit by chance, too.
+    let need = outer.len().min(inner.len()).clamp(1, ENOUGH);
+    if pairs.len() < need || !alone || 10 * pairs.len() < 9 * within {
         return None;
     }
-    let distance = Distance::new(&bounds(&pairs), DRIFT)?;
+    let distance = Distance::new(&bounds(&pairs), max_drift)?;
     let holds = |t: i64| {
         distance
             .at(t)
@@ -369,9 +381,11 @@ fn as_stated(outer: &[TimeRange], inner: &[TimeRange]) -> Option<Vec<(TimeRange,
     ends.into_iter().all(holds).then_some(pairs)
 }
 
-/// All lags at which the fetches of the shorter list fit those of the longer one.
-fn by_order(outer: &[TimeRange], inner: &[TimeRange]) -> Nested {
-    let need = outer.len().min(inner.len()).clamp(FEWEST, ENOUGH);
+/// All lags at which the fetches of the shorter list fit those of the longer one. A record mostly begins and ends within
+/// the other: fewer pairs than most of the shorter list also fit by chance, where steps are alike.
+fn by_order(outer: &[TimeRange], inner: &[TimeRange], max_drift: i64) -> Nested {
+    let shorter = outer.len().min(inner.len());
+    let need = shorter.clamp(FEWEST, ENOUGH).max(shorter.div_ceil(4) * 3);
     if outer.len() < need || inner.len() < need {
         return Nested::Nowhere;
     }
@@ -388,11 +402,11 @@ fn by_order(outer: &[TimeRange], inner: &[TimeRange]) -> Nested {
                 .copied()
                 .zip(inner[skip_inner..].iter().copied())
         };
-        if pairs().len() < need || !may_fit(pairs()) {
+        if pairs().len() < need || !may_fit(pairs(), max_drift) {
             continue;
         }
         let pairs: Vec<_> = pairs().collect();
-        let distance = Distance::new(&bounds(&pairs), DRIFT);
+        let distance = Distance::new(&bounds(&pairs), max_drift);
         if let Some(distance) = distance.filter(|d| d.drift().is_some()) {
             let zero = distance.at(pairs[0].1.start);
             let at_zero = zero.is_some_and(|[low, high]| low <= 0 && 0 <= high);
@@ -415,14 +429,14 @@ fn by_order(outer: &[TimeRange], inner: &[TimeRange]) -> Nested {
 }
 
 /// Whether some distance of the clocks, within what drift allows, puts all inside: most lags fail at their first pairs.
-fn may_fit(mut pairs: impl Iterator<Item = (TimeRange, TimeRange)>) -> bool {
+fn may_fit(mut pairs: impl Iterator<Item = (TimeRange, TimeRange)>, max_drift: i64) -> bool {
     let (mut low, mut high, mut first) = (i128::MIN, i128::MAX, None);
     pairs.all(|(o, i)| {
         let [start, end] = ends(o, i);
         let since = i128::from(i.end) - *first.get_or_insert(i128::from(i.start));
         low = low.max(start);
         high = high.min(end);
-        low - high <= 2 * i128::from(DRIFT) * since / 1_000_000_000 + 1
+        low - high <= 2 * i128::from(max_drift) * since / 1_000_000_000 + 1
     })
 }
 

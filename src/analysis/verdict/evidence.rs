@@ -40,8 +40,9 @@ impl Analysis {
             }
             IssueKind::StartupBound => self.waits_in(facts, &facts.ledger.set(IdleClass::Startup)),
             IssueKind::StartupWait => {
-                let first = facts.judged.cycles.first().map(|c| Union::single(c.range));
-                self.waits_in(facts, &rank.wait.intersect(&first.unwrap_or_default()))
+                let starts = rank.waits.all.iter().filter(|w| w.first || !w.is_batch());
+                let starts = starts.map(|w| w.range.clip(facts.judged.window));
+                self.waits_in(facts, &Union::new(starts.collect()))
             }
             IssueKind::CheckpointStall => self.stall_places(facts, IdleClass::Checkpoint),
             IssueKind::EvalStall => self.stall_places(facts, IdleClass::Eval),

@@ -137,19 +137,18 @@ impl Analysis {
                 facts.of(Whole::Judged),
             ));
         }
-        let wait = &self.ranks[facts.rank].wait;
-        let first = match judged.cycles.first() {
-            Some(c) if c.step == 0 => wait.measure_in(c.range),
-            _ => 0,
-        };
-        let all = wait.measure_in(judged.window);
+        // What starting the loader took against all other waits.
+        let waits = &self.ranks[facts.rank].waits;
+        let start_up = waits.start_up_in(judged.window);
+        let steady = waits.batches().filter(|w| !w.first);
+        let steady: i64 = steady.map(|w| w.range.clip(judged.window).len()).sum();
         let bound = issues.iter().any(|i| i.kind == IssueKind::StartupBound);
-        if first > 0 && 2 * i128::from(first) >= i128::from(all) && !bound {
+        if start_up.first > 0 && start_up.total() >= steady && !bound {
             let kind = IssueKind::StartupWait;
             issues.push(Issue::plain(
                 kind,
                 Severity::Info,
-                first,
+                start_up.total(),
                 facts.of(Whole::Record),
             ));
         }

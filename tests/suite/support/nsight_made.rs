@@ -4,7 +4,7 @@
 use std::io;
 use std::path::Path;
 
-use crate::simulation::model::{Config, Job, Sink};
+use crate::simulation::model::{Config, Job, Sink, Twists};
 use crate::simulation::nsight::Nsight;
 use crate::simulation::run::run;
 use crate::simulation::truth::{RankTruth, Truth};
@@ -41,6 +41,7 @@ pub fn write(path: &Path, p: &Params) -> io::Result<Vec<RankTruth>> {
             reads: 4,
             handover: ms,
             startup: 5 * ms,
+            twists: Twists::default(),
         },
         unix_origin: 1_790_000_000_000_000_000,
         pid: 4_200,

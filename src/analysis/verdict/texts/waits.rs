@@ -1,6 +1,6 @@
 //! Sentences about waits for data and starts of the loader.
 
-use super::{Writer, count, part, percent, shorten};
+use super::{Writer, count, counted, part, percent, shorten};
 use crate::analysis::Analysis;
 use crate::analysis::figures::rates::Rates;
 use crate::analysis::verdict::facts::Facts;
@@ -189,15 +189,25 @@ impl Writer<'_> {
     }
 
     pub(super) fn startup_wait(&self) -> Sentences {
-        let wait = self.analysis.ranks[self.facts.rank]
-            .wait
-            .measure_in(self.facts.judged.window);
+        let window = self.facts.judged.window;
+        let waits = &self.analysis.ranks[self.facts.rank].waits;
+        let start_up = waits.start_up_in(window);
+        let all = waits.all.iter().map(|w| w.range.clip(window).len());
+        let all = all.sum::<i64>() + start_up.make_outside;
+        let (took, share) = (
+            about_ns(self.issue.value),
+            percent(part(self.issue.value, all)),
+        );
         Sentences {
-            verdict: format!(
-                "The first step waited {} for the loader's start, once, at the beginning: {} of all waiting.",
-                about_ns(self.issue.value),
-                percent(part(self.issue.value, wait))
-            ),
+            verdict: match start_up.runs {
+                0 | 1 => format!(
+                    "The loop waited {took} for the loader's start, once, at the beginning: {share} of all waiting."
+                ),
+                runs => format!(
+                    "The loop waited {took} for {} of the loader: {share} of all waiting.",
+                    counted(runs as u64, "start")
+                ),
+            },
             why: "No batch was ready when the loader began; later steps wait less.".to_owned(),
             next: String::new(),
         }
