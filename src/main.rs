@@ -1,19 +1,20 @@
 //! The `stallscope` program: a command, or the window.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use stallscope::cli::{self, Request};
 
 fn main() -> ExitCode {
     match cli::start() {
-        Request::Window(paths) => window(paths),
+        Request::Window(paths, before) => window(paths, before),
         Request::Done(code) => code,
     }
 }
 
 #[cfg(feature = "gui")]
-fn window(paths: Vec<std::path::PathBuf>) -> ExitCode {
-    match stallscope::app::run(paths) {
+fn window(paths: Vec<PathBuf>, before: Vec<PathBuf>) -> ExitCode {
+    match stallscope::app::run(paths, before) {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => cli::fail(&format!(
             "The window cannot be opened: {why}\nThe commands (report, png, check …) work without one: stallscope --help"
@@ -22,6 +23,6 @@ fn window(paths: Vec<std::path::PathBuf>) -> ExitCode {
 }
 
 #[cfg(not(feature = "gui"))]
-fn window(_paths: Vec<std::path::PathBuf>) -> ExitCode {
+fn window(_paths: Vec<PathBuf>, _before: Vec<PathBuf>) -> ExitCode {
     cli::fail("This program was built without its window; see stallscope --help for the commands.")
 }

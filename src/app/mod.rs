@@ -27,7 +27,7 @@ pub use model::tab::Tab;
 pub use panels::{Panels, commands, tabs};
 
 use model::action::Actions;
-use shell::{input, loading, overview, status, toolbar, welcome};
+use shell::{comparison, input, loading, overview, status, toolbar, welcome};
 use widgets::look;
 
 /// Size of a new window, points.
@@ -35,11 +35,12 @@ const SIZE: [f32; 2] = [1_400.0, 900.0];
 /// Smallest size at which everything can be reached, points.
 const MIN_SIZE: [f32; 2] = [900.0, 560.0];
 
-/// Opens the window with files and folders, and returns when it is closed.
+/// Opens the window with files and folders, compared with those `before` a change if there are any, and returns when it is
+/// closed.
 ///
 /// # Errors
 /// When no window can be opened.
-pub fn run(paths: Vec<PathBuf>) -> Result<(), String> {
+pub fn run(paths: Vec<PathBuf>, before: Vec<PathBuf>) -> Result<(), String> {
     let mut store = Store::platform();
     let size = store.load().window.map_or(SIZE, |(w, h)| [w, h]);
     let viewport = egui::ViewportBuilder::default()
@@ -55,6 +56,7 @@ pub fn run(paths: Vec<PathBuf>) -> Result<(), String> {
     };
     let make = |cc: &CreationContext<'_>| -> Result<Box<dyn eframe::App>, _> {
         let mut app = App::new(store);
+        app.then_compare = (!before.is_empty()).then_some(before);
         app.open(
             &cc.egui_ctx,
             Request {
@@ -123,17 +125,21 @@ impl App {
                 .show(ui, |ui| welcome::welcome_ui(ui, state, actions));
             return;
         }
-        Panel::top("overview")
-            .exact_size(overview::HEIGHT)
-            .frame(bar(0))
-            .show(ui, |ui| overview::overview_ui(ui, state, actions));
+        // A comparison has an axis of its own.
+        if state.compared.is_none() {
+            Panel::top("overview")
+                .exact_size(overview::HEIGHT)
+                .frame(bar(0))
+                .show(ui, |ui| overview::overview_ui(ui, state, actions));
+        }
         if state.settings.details_open {
             details_ui(ui, state, &mut self.panels, actions, bar(0));
         }
         CentralPanel::default()
             .frame(Frame::new().fill(look.panel))
-            .show(ui, |ui| {
-                canvas::canvas_ui(ui, state, &mut self.focus, actions)
+            .show(ui, |ui| match state.compared {
+                Some(_) => comparison::comparison_ui(ui, state, actions),
+                None => canvas::canvas_ui(ui, state, &mut self.focus, actions),
             });
     }
 }

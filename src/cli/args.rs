@@ -29,6 +29,9 @@ pub struct Cli {
     /// Files and folders to open in the window, as one trace.
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
+    /// Compare them in the window with this recording, the one before a change.
+    #[arg(long = "with", value_name = "BEFORE", requires = "paths")]
+    pub before: Option<PathBuf>,
 }
 
 /// The commands.

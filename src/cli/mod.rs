@@ -3,7 +3,7 @@
 //! Data goes to stdout, messages and progress to stderr. Knows no window; `main` decides between the two.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
@@ -50,8 +50,8 @@ pub const EXIT_INCONCLUSIVE: u8 = 4;
 
 /// What the user wants.
 pub enum Request {
-    /// The window, with these files and folders.
-    Window(Vec<PathBuf>),
+    /// The window, with these files and folders, and what they are compared with.
+    Window(Vec<PathBuf>, Vec<PathBuf>),
     /// A command was run (or help was shown, or the arguments were wrong).
     Done(ExitCode),
 }
@@ -107,11 +107,11 @@ pub fn start() -> Request {
     let command = match cli.command {
         None => match mistyped(&cli.paths) {
             Some(text) => return Request::Done(finish(Err(CliError::Usage(text)))),
-            None => return window(cli.paths),
+            None => return window(cli.paths, cli.before.as_deref()),
         },
         // Where there is a display, a sample is shown like any other trace.
         Some(Command::Demo(args)) if !args.list && display_is_there() => match demo::path(&args) {
-            Ok(path) => return Request::Window(vec![path]),
+            Ok(path) => return Request::Window(vec![path], Vec::new()),
             Err(error) => return Request::Done(finish(Err(error))),
         },
         Some(command) => command,
@@ -175,9 +175,9 @@ fn edits(a: &str, b: &str) -> usize {
 }
 
 /// The window, or why there is none.
-fn window(paths: Vec<PathBuf>) -> Request {
+fn window(paths: Vec<PathBuf>, before: Option<&Path>) -> Request {
     if display_is_there() {
-        return Request::Window(paths);
+        return Request::Window(paths, before.map_or_else(Vec::new, recordings::files));
     }
     let unread = |p: &PathBuf| Some(LoadError::io(p, &std::fs::metadata(p).err()?));
     if let Some(error) = paths.iter().find_map(unread) {

@@ -6,6 +6,7 @@ use crate::common;
 
 mod callers;
 mod commands;
+mod compared;
 mod errors;
 mod harness;
 mod looks;

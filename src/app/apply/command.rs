@@ -25,9 +25,14 @@ impl App {
         if !state.can(command) {
             return;
         }
+        if state.compared.is_some() && self.in_comparison(ctx, command) {
+            return;
+        }
+        let state = &mut self.state;
         match command {
             Command::Open => self.pick(ctx, Ask::Files),
             Command::OpenFolder => self.pick(ctx, Ask::Folder),
+            Command::Compare => self.pick(ctx, Ask::Before),
             Command::Reload => self.reload(ctx),
             Command::ExportPng => {
                 self.dialog = ExportDialog::new(state).map(|d| Dialog::Export(Box::new(d)));

@@ -2,6 +2,7 @@
 //! a wildcard: actions here, commands in `command`.
 
 mod command;
+mod compared;
 mod copy;
 mod navigate;
 mod open;
@@ -22,6 +23,7 @@ impl App {
         match action {
             Action::Do(command) => self.command(ctx, command),
             Action::Open(request) => self.open(ctx, request),
+            Action::CompareWith(paths) => self.compare_with(ctx, paths),
             Action::ToggleLoop(lane) => self.toggle_loop(ctx, lane),
             Action::CancelLoading => self.cancel_loading(),
             Action::ForgetRecent(paths) => state.settings.recent.retain(|p| *p != paths),

@@ -67,6 +67,7 @@ impl App {
                 };
                 self.open(ctx, request);
             }
+            Picked::Before(paths) => self.compare_with(ctx, paths),
             Picked::Written(path) => {
                 self.state.say(format!("Written: {}", path.display()));
                 if let Some(Dialog::Export(dialog)) = &self.dialog {
@@ -102,18 +103,20 @@ impl App {
                 Some(runs) => self.dialog = Some(Dialog::Runs(runs)),
                 None => self.show_trace(ctx, *doc),
             },
+            Outcome::Compared(compared) => self.show_comparison(*compared),
             Outcome::Failed(e) if e.kind == ErrorKind::Cancelled => {}
             Outcome::Failed(e) => self.not_opened(e, loading.request),
         }
     }
 
-    fn not_opened(&mut self, why: LoadError, request: Request) {
+    pub(super) fn not_opened(&mut self, why: LoadError, request: Request) {
         let dialog = ErrorDialog::Failed(why, request);
         self.dialog = Some(Dialog::Error(Box::new(dialog)));
     }
 
     /// Makes a trace the open one, as it was looked at last time.
     fn show_trace(&mut self, ctx: &Context, mut doc: Document) {
+        self.close_comparison(ctx);
         self.remember();
         let state = &mut self.state;
         if !doc.is_sample {
@@ -135,5 +138,8 @@ impl App {
             drop(thread.spawn(move || drop((old, old_panels))));
         }
         state.settings_changed();
+        if let Some(before) = self.then_compare.take() {
+            self.compare_with(ctx, before);
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! The window as a whole: its state and its screens. What they do to each other is beside it.
 
+use std::path::PathBuf;
+
 use crate::app::canvas::Focus;
 use crate::app::dialogs::Dialog;
 use crate::app::model::saver::Saver;
@@ -20,6 +22,8 @@ pub struct App {
     pub(in crate::app) focus: Focus,
     pub(in crate::app) saver: Saver,
     pub(in crate::app) dump: Dump,
+    /// What the first trace is compared with, once it is open.
+    pub(in crate::app) then_compare: Option<Vec<PathBuf>>,
     /// egui knows the window's styles.
     pub(in crate::app) styled: bool,
 }
@@ -36,6 +40,7 @@ impl App {
             focus: Focus::default(),
             saver: Saver::new(store, settings),
             dump: Dump::from_env(),
+            then_compare: None,
             styled: false,
         }
     }

@@ -137,6 +137,7 @@ fn view_menu_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
         Command::ZoomToSelection,
         Command::Fit,
         Command::ShowHidden,
+        Command::Compare,
         Command::ExportPng,
         Command::CopyCommand,
     ] {

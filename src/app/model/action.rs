@@ -22,6 +22,8 @@ pub enum Action {
     Do(Command),
     /// Open files and folders.
     Open(Request),
+    /// Compare the open trace with a recording before a change.
+    CompareWith(Vec<PathBuf>),
     /// Make a lane the loop of its rank, or let the evidence choose again; the files are read again.
     ToggleLoop(LaneId),
     /// Stop opening.

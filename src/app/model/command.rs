@@ -109,6 +109,7 @@ macro_rules! commands {
 commands! {
     Open File "Open trace…" "Opens one or more trace files." [Shortcut::ctrl(Key::O)];
     OpenFolder File "Open folder…" "Opens a folder of DFTracer or rank files as one trace." [Shortcut::ctrl_shift(Key::O)];
+    Compare File "Compare with…" "Compares the open trace with one before a change: what changed, step by step." [Shortcut::ctrl(Key::D)];
     Reload File "Reload" "Reads the open files again." [Shortcut::typed(Key::F5)];
     ExportPng File "Export PNG…" "Writes the timeline as a picture, with preview." [Shortcut::ctrl(Key::E)];
     ExportCsv File "Export selection as CSV…" "Writes the Selection table as comma-separated values." [];
@@ -232,6 +233,10 @@ pub const GESTURES: &[(&str, &str)] = &[
     ("Shift+wheel, Shift+drag", "Pan"),
     ("Middle drag, Space+drag", "Pan"),
     ("Right-click", "Menu of the span or lane"),
+    (
+        "Drop files",
+        "Open them; on the lower half: compare with them",
+    ),
     (
         "Drag in the overview",
         "Move the view; its handles resize it",

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use super::search::Search;
 use super::settings::{recent_text, user_rules};
 use super::walk::Walk;
-use crate::analysis::{Analysis, Cancelled, Found, GoOn, Options, Rules, counted, placed};
+use crate::analysis::{
+    Analysis, Cancelled, Found, GoOn, OnProgress, Options, Rules, StepClass, counted, placed,
+};
 use crate::import::{ImportReport, Loaded, NoticeKind, Place, Progress, SharedArgs};
 use crate::model::{LaneId, LaneKind, Role, SpanId, Trace};
 use crate::time::TimeRange;
@@ -167,6 +169,31 @@ fn note_instants(trace: &Trace, lod: &Lod, report: &mut ImportReport) {
     let count = instants_out_of_view(trace, lod);
     let text = || "Instants before the first or after the last span are not shown.".to_owned();
     report.note_many(NoticeKind::Info, "instants_outside", None, count, &[], text);
+}
+
+/// The analysis of an open trace with steps of a class.
+///
+/// # Errors
+/// When `go_on` said no.
+pub(super) fn analysed(
+    trace: &Arc<Trace>,
+    args: &SharedArgs,
+    loops: &[String],
+    steps: Option<StepClass>,
+    go_on: OnProgress<'_>,
+) -> Result<Arc<Analysis>, Cancelled> {
+    // What is wrong in them was said when the trace was opened.
+    let rules = rules(user_rules(), &mut ImportReport::default());
+    let of_user = |&l: &LaneId| loops.contains(&trace.lane(l).key);
+    let options = Options {
+        loop_lanes: trace.lane_ids().filter(of_user).collect(),
+        steps,
+        ..Options::default()
+    };
+    let arg = |spans: &[SpanId], go_on: &GoOn<'_>, found: &mut Found<'_>| {
+        args.each(spans, go_on, found);
+    };
+    Analysis::with_args(Arc::clone(trace), &rules, &options, &arg, go_on).map(Arc::new)
 }
 
 impl Document {

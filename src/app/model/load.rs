@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::time::{Duration, Instant};
 
+use crate::app::model::compared::{Compared, Side};
 use crate::app::model::document::Document;
 use crate::app::model::settings;
 use crate::import::{self, ErrorKind, LoadError, OpenOptions, Phase, Progress};
@@ -35,6 +36,8 @@ pub struct Request {
 pub enum Outcome {
     /// A trace.
     Opened(Box<Document>),
+    /// A trace that the open one is compared with.
+    Compared(Box<Compared>),
     /// Nothing could be read.
     Failed(LoadError),
 }
@@ -74,6 +77,26 @@ impl Loading {
     /// # Errors
     /// When no thread can be started.
     pub fn start(request: Request, wake: impl Fn() + Send + 'static) -> Result<Self, LoadError> {
+        Self::begin(request, None, wake)
+    }
+
+    /// Starts opening what a trace is compared with, and comparing them.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    pub fn compare(
+        request: Request,
+        after: Side,
+        wake: impl Fn() + Send + 'static,
+    ) -> Result<Self, LoadError> {
+        Self::begin(request, Some(after), wake)
+    }
+
+    fn begin(
+        request: Request,
+        after: Option<Side>,
+        wake: impl Fn() + Send + 'static,
+    ) -> Result<Self, LoadError> {
         let progress = Arc::new(Progress::new());
         let (send, outcome) = sync_channel(1);
         let (theirs, job) = (Arc::clone(&progress), request.clone());
@@ -81,7 +104,7 @@ impl Loading {
         std::thread::Builder::new()
             .name("stallscope-open".to_owned())
             .spawn(move || {
-                let result = open(&job, &theirs);
+                let result = compared(open(&job, &theirs), after, &theirs);
                 // Nobody listens after a cancel.
                 let _ = send.send(result);
                 wake();
@@ -161,6 +184,22 @@ impl Loading {
             left,
             elapsed: now.duration_since(self.started).as_secs_f64(),
         }
+    }
+}
+
+/// Compares what was opened, if it is to be.
+fn compared(opened: Outcome, after: Option<Side>, progress: &Progress) -> Outcome {
+    let Some(after) = after else {
+        return opened;
+    };
+    let before = match opened {
+        Outcome::Opened(before) => before,
+        failed => return failed,
+    };
+    let path = before.paths.first().cloned().unwrap_or_default();
+    match Compared::new(*before, after, progress) {
+        Ok(compared) => Outcome::Compared(Box::new(compared)),
+        Err(_cancelled) => Outcome::Failed(LoadError::cancelled(&path)),
     }
 }
 

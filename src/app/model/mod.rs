@@ -4,6 +4,7 @@
 pub mod action;
 pub mod chain;
 pub mod command;
+pub mod compared;
 pub mod document;
 pub mod facts;
 pub mod keys;

@@ -20,6 +20,8 @@ const TOO_FAST: Duration = Duration::from_millis(300);
 pub enum Picked {
     /// Files or a folder to open.
     Open(Vec<PathBuf>),
+    /// Files to compare with.
+    Before(Vec<PathBuf>),
     /// This file was written.
     Written(PathBuf),
     /// Nothing was written: a file of this name is there already.
@@ -38,6 +40,8 @@ pub enum Ask {
     Files,
     /// Choose a folder.
     Folder,
+    /// Choose files to compare with.
+    Before,
     /// Choose where to write: suggested name, then the bytes, made on the dialog's thread.
     Save(String, Make),
     /// Write to a file without asking, replacing one that is there only if this says so.
@@ -89,19 +93,14 @@ impl Ask {
         };
         let path = |h: FileHandle| h.path().to_owned();
         match self {
-            Self::Files => {
-                let dialog = AsyncFileDialog::new()
-                    .set_title("Open trace")
-                    .add_filter("Traces", &["json", "gz", "pfw", "sqlite", "zip", "tar"])
-                    .add_filter("All files", &["*"])
-                    .pick_files();
-                match wait_for(dialog) {
-                    Some(files) if !files.is_empty() => {
-                        Picked::Open(files.into_iter().map(path).collect())
-                    }
-                    _ => nothing(),
-                }
-            }
+            Self::Files => match files("Open trace") {
+                Some(files) => Picked::Open(files),
+                None => nothing(),
+            },
+            Self::Before => match files("Compare with the trace before") {
+                Some(files) => Picked::Before(files),
+                None => nothing(),
+            },
             Self::Folder => {
                 let dialog = AsyncFileDialog::new().set_title("Open folder as one trace");
                 match wait_for(dialog.pick_folder()) {
@@ -120,6 +119,18 @@ impl Ask {
             Self::Write(file, _, make) => write(&file, make),
         }
     }
+}
+
+/// Files that the user chooses.
+fn files(title: &str) -> Option<Vec<PathBuf>> {
+    let dialog = AsyncFileDialog::new()
+        .set_title(title)
+        .add_filter("Traces", &["json", "gz", "pfw", "sqlite", "zip", "tar"])
+        .add_filter("All files", &["*"])
+        .pick_files();
+    let files = wait_for(dialog)?.into_iter();
+    let files: Vec<PathBuf> = files.map(|h| h.path().to_owned()).collect();
+    (!files.is_empty()).then_some(files)
 }
 
 fn write(path: &Path, make: Make) -> Picked {

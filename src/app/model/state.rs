@@ -7,6 +7,7 @@ use egui::Context;
 
 use super::chain;
 use super::command::Command;
+use super::compared::Compared;
 use super::document::{Document, Move};
 use super::load::Loading;
 use super::picker::Picker;
@@ -31,6 +32,8 @@ pub struct AppState {
     pub mac: bool,
     /// The open trace.
     pub doc: Option<Document>,
+    /// What it is compared with, while that shows.
+    pub compared: Option<Compared>,
     /// An opening that runs.
     pub loading: Option<Loading>,
     /// Messages with the time at which they vanish.
@@ -43,6 +46,8 @@ pub struct AppState {
     pub focus_search: bool,
     /// Files are being dragged over the window.
     pub drop_hovers: bool,
+    /// They would be compared with where they are dragged.
+    pub drop_compares: bool,
     /// egui's clock, s.
     pub now: f64,
     /// When changed settings are to be written, s of egui's clock.
@@ -59,12 +64,14 @@ impl AppState {
             look: Look::new(Theme::dark()),
             mac: cfg!(target_os = "macos"),
             doc: None,
+            compared: None,
             loading: None,
             toasts: Vec::new(),
             picker: None,
             last_written: None,
             focus_search: false,
             drop_hovers: false,
+            drop_compares: false,
             now: 0.0,
             save_at: None,
             missing: Vec::new(),

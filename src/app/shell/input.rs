@@ -103,7 +103,16 @@ pub fn drops(ctx: &Context, state: &mut AppState, actions: &mut Actions) {
         (!i.raw.hovered_files.is_empty(), paths)
     });
     state.drop_hovers = hovers;
-    if !paths.is_empty() {
+    // Where the system does not say where the pointer is, they are opened.
+    let height = ctx.content_rect().height();
+    let low = ctx
+        .input(|i| i.pointer.latest_pos())
+        .is_some_and(|p| p.y > height / 2.0);
+    state.drop_compares = low && state.doc.is_some();
+    if !paths.is_empty() && state.drop_compares {
+        actions.push(Action::CloseDialog);
+        actions.push(Action::CompareWith(paths));
+    } else if !paths.is_empty() {
         actions.push(Action::CloseDialog);
         actions.push(Action::Open(Request {
             paths,

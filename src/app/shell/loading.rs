@@ -120,7 +120,11 @@ pub fn drop_hint_ui(ui: &Ui, state: &AppState) {
     let stroke = Stroke::new(2.0, state.look.select);
     painter.rect_stroke(rect.shrink(6.0), 8.0, stroke, egui::StrokeKind::Inside);
     let font = egui::FontId::proportional(20.0);
-    let text = "Drop to open; several files open as one trace";
+    let text = match (state.drop_compares, state.doc.is_some()) {
+        (true, _) => "Drop to compare the open trace with this one, the one before",
+        (false, true) => "Drop to open; on the lower half: to compare with",
+        (false, false) => "Drop to open; several files open as one trace",
+    };
     let galley = painter.layout_no_wrap(text.to_owned(), font, state.look.text);
     let back = egui::Rect::from_center_size(rect.center(), galley.size() + vec2(40.0, 24.0));
     painter.rect_filled(back, 8.0, state.look.panel);

@@ -1,5 +1,6 @@
 //! What lies around the timeline: toolbar, overview, status line, first screen, progress and messages; keys and drops.
 
+pub mod comparison;
 pub mod dump;
 pub mod input;
 pub mod loading;
