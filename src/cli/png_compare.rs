@@ -75,6 +75,7 @@ pub fn run(args: &Png, before: &Path, out: &mut dyn Write) -> Result<u8, CliErro
         found: &found,
         rank: 0,
         steps: [None, None],
+        window: None,
         theme: &picture.theme,
         width: picture.width.clamp(*WIDTHS.start(), *WIDTHS.end()) as f32,
         header_width: 232.0,

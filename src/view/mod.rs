@@ -15,7 +15,7 @@ mod theme;
 pub mod ticks;
 mod viewport;
 
-pub use compare::{CompareInput, CompareSide, comparison as compare_picture};
+pub use compare::{CompareInput, ComparePicture, CompareSide, comparison as compare_picture};
 pub use draw::{
     Align, Areas, ArrowEnd, DrawList, Font, Hit, Item, LaneNote, Mark, MarkKind, Section,
     SectionKind, Stats, Target, Text,

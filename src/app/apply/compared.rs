@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use egui::{Context, ViewportCommand};
 
+use super::navigate::{KEY_PAN, KEY_ZOOM};
 use super::window::App;
 use crate::app::canvas::Focus;
+use crate::app::model::action::Action;
 use crate::app::model::command::Command;
 use crate::app::model::compared::{Compared, Side};
 use crate::app::model::load::{Loading, Request};
@@ -75,6 +77,22 @@ impl App {
         self.state.say(text);
     }
 
+    /// Says where something shows that a panel goes to while the timeline does not.
+    pub(super) fn say_where(&mut self, action: &Action) {
+        let goes = matches!(
+            action,
+            Action::RevealSpan(_)
+                | Action::ShowWait(_)
+                | Action::ZoomToRange(_)
+                | Action::ViewRange(_)
+                | Action::ShowRange(_)
+        );
+        if goes && self.state.compared.is_some() {
+            let text = "It shows on the timeline: Esc closes the comparison";
+            self.state.say(text.to_owned());
+        }
+    }
+
     /// Runs a command that means something else while a comparison shows.
     pub(super) fn in_comparison(&mut self, ctx: &Context, command: Command) -> bool {
         let free = self.dialog.is_none() && self.state.loading.is_none();
@@ -89,6 +107,16 @@ impl App {
             self.change_side(ctx);
         } else if command == Command::Clear && free {
             self.close_comparison(ctx);
+        } else if command == Command::Fit {
+            compared.fit();
+        } else if command == Command::ZoomIn {
+            compared.zoom(0.5, KEY_ZOOM, compared.reach);
+        } else if command == Command::ZoomOut {
+            compared.zoom(0.5, 1.0 / KEY_ZOOM, compared.reach);
+        } else if command == Command::PanLeft {
+            compared.pan(-KEY_PAN, compared.reach);
+        } else if command == Command::PanRight {
+            compared.pan(KEY_PAN, compared.reach);
         } else if command == Command::ScrollDown {
             compared.scroll += 200.0;
         } else if command == Command::ScrollUp {

@@ -19,6 +19,7 @@ pub use window::App;
 impl App {
     /// Does one thing.
     pub fn apply(&mut self, ctx: &Context, action: Action) {
+        self.say_where(&action);
         let state = &mut self.state;
         match action {
             Action::Do(command) => self.command(ctx, command),

@@ -7,7 +7,9 @@ use crate::analysis::compare::{Alike, CompareOptions, Comparison, Recording, com
 use crate::analysis::{Analysis, Cancelled, StepClass};
 use crate::import::{Progress, SharedArgs};
 use crate::model::Trace;
-use crate::view::{CompareInput, CompareSide, DrawList, Lod, RowTree, Theme, compare_picture};
+use crate::view::{
+    CompareInput, ComparePicture, CompareSide, Lod, MIN_WINDOW_NS, RowTree, Theme, compare_picture,
+};
 
 /// An open trace, as far as a comparison needs it.
 #[derive(Clone)]
@@ -71,10 +73,14 @@ pub struct Compared {
     pub details: usize,
     /// How far it is scrolled, points.
     pub scroll: f32,
+    /// Time from the start of each step that both reach, as it was drawn last, ns.
+    pub reach: i64,
     /// What may be said.
     pub found: Comparison,
     sides: [Side; 2],
     recordings: [Recording; 2],
+    /// What shows of the steps: ns behind their starts, and how many; `None` = all.
+    window: Option<[i64; 2]>,
     /// Places of the steps among the judged ones; `None` = the typical ones.
     steps: [Option<usize>; 2],
 }
@@ -104,10 +110,12 @@ impl Compared {
             other: before,
             details: 1,
             scroll: 0.0,
+            reach: 1,
             found: compare(b, a, &options),
             sides,
             recordings,
             steps: [None, None],
+            window: None,
         })
     }
 
@@ -142,6 +150,58 @@ impl Compared {
         }
     }
 
+    /// Shows a step of a side.
+    pub fn show(&mut self, side: usize, place: usize) {
+        if place < self.judged()[side] {
+            self.steps[side] = Some(place);
+        }
+    }
+
+    /// The trace of a side.
+    #[must_use]
+    pub fn trace(&self, side: usize) -> &Trace {
+        &self.sides[side].trace
+    }
+
+    /// Start of the step that shows of a side, ns.
+    #[must_use]
+    pub fn start(&self, side: usize) -> Option<i64> {
+        let rank = self.found.ranks.first()?;
+        let number = [rank.rank, rank.rank_after][side];
+        let mut ranks = self.recordings[side].ranks.iter();
+        let rows = &ranks.find(|r| r.rank == number)?.rows;
+        Some(rows.get(self.step(side)?)?.start)
+    }
+
+    /// Shows all of both steps.
+    pub fn fit(&mut self) {
+        self.window = None;
+    }
+
+    /// Zooms in by a factor (out below 1) around a place: 0 left, 1 right. `reach` is what all of both steps take, ns.
+    pub fn zoom(&mut self, at: f64, factor: f64, reach: i64) {
+        if !(factor.is_finite() && factor > 0.0 && at.is_finite()) {
+            return;
+        }
+        let [start, len] = self.window.unwrap_or([0, reach]).map(|ns| ns as f64);
+        let all = (reach as f64).max(1.0);
+        let to = (len / factor).clamp(MIN_WINDOW_NS.min(all), all);
+        let begin = start + at.clamp(0.0, 1.0) * (len - to);
+        self.set_window(begin, to, all);
+    }
+
+    /// Moves by a share of what shows: positive shows later time.
+    pub fn pan(&mut self, by: f64, reach: i64) {
+        let [start, len] = self.window.unwrap_or([0, reach]).map(|ns| ns as f64);
+        self.set_window(start + by * len, len, (reach as f64).max(1.0));
+    }
+
+    fn set_window(&mut self, begin: f64, len: f64, all: f64) {
+        let begin = begin.clamp(0.0, (all - len).max(0.0));
+        let whole = len >= all;
+        self.window = (!whole).then_some([begin.round() as i64, len.round() as i64]);
+    }
+
     /// The picture of it.
     #[must_use]
     pub fn list(
@@ -150,7 +210,7 @@ impl Compared {
         width: f32,
         header_width: f32,
         scale: f32,
-    ) -> Option<DrawList> {
+    ) -> Option<ComparePicture> {
         let side = |i: usize| CompareSide {
             trace: &self.sides[i].trace,
             analysis: &self.sides[i].analysis,
@@ -163,6 +223,7 @@ impl Compared {
             found: &self.found,
             rank: 0,
             steps: self.steps,
+            window: self.window,
             theme,
             width,
             header_width,

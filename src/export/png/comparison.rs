@@ -11,7 +11,7 @@ pub fn render_comparison(input: &CompareInput<'_>, scale: f32) -> Result<Picture
     if !SCALES.contains(&scale) {
         return Err(PngError::Scale(scale));
     }
-    let list = compare_picture(input).ok_or(PngError::Nothing)?;
+    let list = compare_picture(input).ok_or(PngError::Nothing)?.list;
     let (width, height) = (
         pixels(list.size.width, scale),
         // Lanes without end: what does not fit is cut.

@@ -116,6 +116,13 @@ fn strip(
             });
             continue;
         }
+        if let Some(row) = column.rows.first() {
+            let rows = &scene.samples[side].rows;
+            if let Ok(place) = rows.binary_search_by_key(&row.step, |r| r.step) {
+                let rect = Rect::new(x, area.y0, x + width, area.y1);
+                scene.steps.push((rect, side, place));
+            }
+        }
         let n = column.rows.len() as i64;
         let mut y = area.y1;
         for (p, part) in clock.parts().iter().enumerate() {

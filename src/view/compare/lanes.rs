@@ -227,6 +227,7 @@ pub(super) fn draw(scene: &mut Scene<'_>) {
         let input = scene.layout_input(i, &chosen, &view, size);
         let list = layout::lanes_alone(&input, area);
         scene.list.sections.extend(list.sections);
+        scene.spans.extend(list.marks.into_iter().map(|m| (i, m)));
     }
     scene.ends(&placed);
     let theme = scene.input.theme;

@@ -20,7 +20,7 @@ mod parts;
 
 use std::sync::Arc;
 
-use super::draw::{Align, DrawList, Font, Item, Section, SectionKind, Text};
+use super::draw::{Align, DrawList, Font, Item, Mark, Section, SectionKind, Text};
 use super::geom::{Point, Rect, Rgba, Size};
 use super::layout::{self, LayoutInput, Metrics, Options, RULER, Scroll};
 use super::rows::{RowState, RowTree, Rows};
@@ -58,6 +58,8 @@ pub struct CompareInput<'a> {
     pub rank: usize,
     /// Places of the steps to show among the judged ones of each side; `None` = the typical one.
     pub steps: [Option<usize>; 2],
+    /// What shows of the steps: ns behind their starts, and how many; `None` = all of both.
+    pub window: Option<[i64; 2]>,
     /// Colours.
     pub theme: &'a Theme,
     /// Width of the picture, points.
@@ -66,6 +68,19 @@ pub struct CompareInput<'a> {
     pub header_width: f32,
     /// Physical pixels per point.
     pub pixels_per_point: f32,
+}
+
+/// A comparison, drawn.
+#[derive(Clone, Debug, Default)]
+pub struct ComparePicture {
+    /// What is painted.
+    pub list: DrawList,
+    /// Spans and runs of them, each with its side.
+    pub spans: Vec<(usize, Mark)>,
+    /// Columns of steps: where, of which side, place among its judged steps.
+    pub steps: Vec<(Rect, usize, usize)>,
+    /// Time from the start of each step that both reach, ns.
+    pub reach: i64,
 }
 
 /// Space between the regions, points.
@@ -85,13 +100,15 @@ struct Scene<'a> {
     /// Time from the start of each step that the picture reaches, ns.
     range: i64,
     list: DrawList,
+    spans: Vec<(usize, Mark)>,
+    steps: Vec<(Rect, usize, usize)>,
     /// What is drawn so far ends here, points.
     y: f32,
 }
 
 /// The picture; `None` where a side has no step. Its height is that of what there is to show.
 #[must_use]
-pub fn comparison(input: &CompareInput<'_>) -> Option<DrawList> {
+pub fn comparison(input: &CompareInput<'_>) -> Option<ComparePicture> {
     let rank = input.found.ranks.get(input.rank)?;
     let numbers = [rank.rank, rank.rank_after];
     let sample = |side: usize| {
@@ -116,6 +133,8 @@ pub fn comparison(input: &CompareInput<'_>) -> Option<DrawList> {
         shown,
         range: shown.map(reach).into_iter().max().unwrap_or(0).max(1),
         list: DrawList::default(),
+        spans: Vec::new(),
+        steps: Vec::new(),
         y: 0.0,
     };
     scene.head();
@@ -146,7 +165,12 @@ pub fn comparison(input: &CompareInput<'_>) -> Option<DrawList> {
         clip: all,
         items: vec![edge],
     });
-    Some(list)
+    Some(ComparePicture {
+        list,
+        spans: scene.spans,
+        steps: scene.steps,
+        reach: scene.range,
+    })
 }
 
 fn filled(rect: Rect, fill: Rgba) -> Item {
@@ -272,9 +296,13 @@ impl Scene<'_> {
     /// The time of a side's step on the canvas.
     fn viewport(&self, side: usize) -> Viewport {
         let start = self.shown[side].start;
-        let range = TimeRange::new(start, start.saturating_add(self.range));
-        let mut view = Viewport::new(range, self.x1() - self.x0());
-        view.zoom_to(range, 0.0);
+        let from = |ns: i64, len: i64| {
+            let begin = start.saturating_add(ns);
+            TimeRange::new(begin, begin.saturating_add(len.max(1)))
+        };
+        let mut view = Viewport::new(from(0, self.range), self.x1() - self.x0());
+        let [at, len] = self.input.window.unwrap_or([0, self.range]);
+        view.zoom_to(from(at, len), 0.0);
         view
     }
 

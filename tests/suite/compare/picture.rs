@@ -52,6 +52,7 @@ impl Open {
             found: &self.found,
             rank: 0,
             steps,
+            window: None,
             theme,
             width: 1_400.0,
             header_width: 232.0,
@@ -67,7 +68,9 @@ fn texts(list: &DrawList) -> Vec<&str> {
 /// Marks in a picture, and the parts that changed or seem to have.
 fn marks(open: &Open) -> (usize, usize) {
     let theme = Theme::light();
-    let list = compare_picture(&open.input(&theme, [None, None])).unwrap();
+    let list = compare_picture(&open.input(&theme, [None, None]))
+        .unwrap()
+        .list;
     let marked = texts(&list);
     let marked = marked.iter().filter(|t| t.starts_with(['▲', '▼']));
     let figures = open.found.ranks[0].figures.iter();
@@ -84,7 +87,7 @@ fn the_samples_make_a_picture_in_both_themes() {
     assert_eq!(marks(&open), (0, 0));
     for theme in Theme::ALL {
         let input = open.input(&theme, [None, None]);
-        let list = compare_picture(&input).unwrap();
+        let list = compare_picture(&input).unwrap().list;
         let said = texts(&list);
         for text in ["Mean step", "before", "after", "exposed wait"] {
             assert!(said.contains(&text), "{text} is missing in {said:?}");
@@ -113,7 +116,9 @@ fn the_samples_make_a_picture_in_both_themes() {
     }
     // Other steps than the typical ones.
     let theme = Theme::dark();
-    let list = compare_picture(&open.input(&theme, [Some(0), Some(3)])).unwrap();
+    let list = compare_picture(&open.input(&theme, [Some(0), Some(3)]))
+        .unwrap()
+        .list;
     let about = texts(&list)
         .into_iter()
         .find(|t| t.contains("old.json"))
@@ -123,6 +128,37 @@ fn the_samples_make_a_picture_in_both_themes() {
         "{about}"
     );
     assert!(compare_picture(&open.input(&theme, [Some(99), None])).is_none());
+}
+
+#[test]
+fn a_part_of_the_steps_shows_on_both_sides() {
+    let sample = |name: &str| common::repository("sample_traces").join(name);
+    let paths = ["torch_0_workers.json.gz", "torch_0_workers.json.gz"].map(sample);
+    // Nothing can be said of one recording, but it can be drawn: here against a copy that is cut.
+    let mut open = Open::new([&paths[0], &paths[1]]);
+    open.recordings[1].ranks[0].rows.pop();
+    let [b, a] = &open.recordings;
+    open.found = compared(std::slice::from_ref(b), std::slice::from_ref(a));
+    let theme = Theme::light();
+    let mut input = open.input(&theme, [Some(2), Some(2)]);
+    let all = compare_picture(&input).unwrap();
+    assert!(all.reach > 0 && all.spans.iter().any(|s| s.0 == 0));
+    // A column of each judged step.
+    let columns = |side| all.steps.iter().filter(|s| s.1 == side).count();
+    assert_eq!(
+        (columns(0), columns(1)),
+        (b.ranks[0].rows.len(), a.ranks[0].rows.len())
+    );
+    input.window = Some([all.reach / 4, all.reach / 8]);
+    let part = compare_picture(&input).unwrap();
+    assert!(part.reach == all.reach && part.list.size == all.list.size);
+    // The same step on both sides is drawn alike.
+    let of = |side| {
+        let own = part.spans.iter().filter(|s| s.0 == side);
+        own.map(|(_, m)| (m.first, m.count, m.rect.x0.round()))
+            .collect::<Vec<_>>()
+    };
+    assert!(!of(0).is_empty() && of(0) == of(1), "{:?}", of(0));
 }
 
 #[test]
@@ -148,7 +184,9 @@ fn texts_of_lanes_do_not_cover_each_other() {
     let [a, b] = ["a", "b"].map(|s| folder.join(format!("og_{s}.json.gz")));
     let open = Open::new([&a, &b]);
     let theme = Theme::light();
-    let list = compare_picture(&open.input(&theme, [None, None])).unwrap();
+    let list = compare_picture(&open.input(&theme, [None, None]))
+        .unwrap()
+        .list;
     let lanes = list
         .sections
         .iter()
@@ -176,13 +214,17 @@ fn a_lane_of_one_side_keeps_its_place() {
     let [a, b] = ["a", "b"].map(|s| folder.join(format!("og_{s}.json.gz")));
     let theme = Theme::light();
     let open = Open::new([&a, &b]);
-    let list = compare_picture(&open.input(&theme, [None, None])).unwrap();
+    let list = compare_picture(&open.input(&theme, [None, None]))
+        .unwrap()
+        .list;
     assert!(
         texts(&list).contains(&"not there after"),
         "{:?}",
         texts(&list)
     );
     let open = Open::new([&b, &a]);
-    let list = compare_picture(&open.input(&theme, [None, None])).unwrap();
+    let list = compare_picture(&open.input(&theme, [None, None]))
+        .unwrap()
+        .list;
     assert!(texts(&list).contains(&"not there before"));
 }

@@ -46,6 +46,10 @@ fn two_traces_are_compared_step_by_step() {
     }
     settle(&mut w);
     assert_eq!(of(&w, 0).min(of(&w, 1)), 0);
+    // Zoomed and moved, the picture stays within both steps; 0 shows all again.
+    for name in [Key::Plus, Key::Plus, Key::ArrowRight, Key::Minus, Key::Num0] {
+        key(&mut w, name);
+    }
     // The picture says what it shows, also to who cannot see it.
     let said = w.query_all_by_label_contains("Whether steps changed cannot be told");
     assert!(said.count() > 0);
