@@ -12,6 +12,9 @@ use crate::analysis::{Cause, FileRead, Group, Kind, Level, LoopCause, Waiting};
 use crate::export::report::{cause_of_loop, cause_of_wait};
 use crate::time::{about_ns, format_ns};
 
+/// Files below this part of the waiting, 1 %, are not listed.
+const SMALL_SHARE: i64 = 100;
+
 /// Runs the command.
 pub fn run(args: &Why, out: &mut dyn Write) -> Result<u8, CliError> {
     let opened = load::open(&args.input.paths, &args.input.open)?;
@@ -133,8 +136,13 @@ fn two_lines(out: &mut String, a: &Analysed, rank: usize, waiting: &Waiting) {
         (LoopCause::Of(_) | LoopCause::Unknown, _) | (_, None) => String::new(),
         (_, Some(group)) => format!(", mostly {}", group.word()),
     };
+    // What the GPU worked through is left out, as far as its work is known.
+    let of = match a.analysis.ranks()[rank].gpu {
+        Some(_) => ", without what the GPU worked through",
+        None => "; what of that the GPU worked through is not recorded",
+    };
     out.push_str(&sentence(&format!(
-        "Comes from: {}{group}. First waits {}, later ones {}, without what the GPU worked through.",
+        "Comes from: {}{group}. First waits {}, later ones {}{of}.",
         waiting.cause.words(),
         about_ns(t.first),
         about_ns(t.later),
@@ -224,13 +232,18 @@ fn workers(out: &mut String, waiting: &Waiting) {
 
 fn files(out: &mut String, a: &Analysed, rank: usize, waiting: &Waiting) {
     let t = &waiting.totals;
-    if t.by_file.is_empty() {
+    // What takes next to nothing of the waiting explains none of it.
+    let files = t.by_file.iter();
+    let shown: Vec<_> = files
+        .filter(|f| SMALL_SHARE * f.in_waits >= t.first + t.later)
+        .collect();
+    if shown.is_empty() {
         return;
     }
-    out.push_str("\nFiles that were read while the loop waited, in ms\n");
+    out.push_str("\nFiles that were read for 1 % of the waiting or more, in ms\n");
     let mut table = Table::new(&["in waits", "at all", "visits", "size", "MB/s", "<file"]);
     let causes = a.analysis.causes(rank);
-    for f in &t.by_file {
+    for f in shown {
         table.row(vec![
             ms(f.in_waits),
             ms(f.read.ns),

@@ -3,11 +3,12 @@
 
 use egui::{Color32, Painter, Rect, RichText, ScrollArea, Sense, Ui, pos2, vec2};
 
-use crate::analysis::{Analysis, MadeBatch};
+use crate::analysis::{Analysis, FileRead, FileTotal, MadeBatch, counted};
 use crate::app::model::action::{Action, Actions};
+use crate::app::model::load::bytes_text;
 use crate::app::widgets::look::Look;
 use crate::paint::color;
-use crate::time::{TimeRange, about_ns};
+use crate::time::{TimeRange, about_ns, format_ns};
 use crate::view::Swatch;
 
 /// Height of a worker's row, points.
@@ -63,6 +64,71 @@ pub fn makers(analysis: &Analysis, rank: usize, window: TimeRange) -> Vec<Maker>
         maker.median = times[times.len() / 2];
     }
     out
+}
+
+/// A file that took some of the waiting.
+pub struct WaitedFile {
+    name: String,
+    /// In waits, ns.
+    in_waits: i64,
+    /// All reading of it.
+    read: FileRead,
+}
+
+/// The files that took 1 % of the waiting of a rank or more, in a window; those that took most first.
+#[must_use]
+pub fn waited_files(analysis: &Analysis, rank: usize, window: TimeRange) -> Vec<WaitedFile> {
+    let Some(waiting) = analysis.why_waited(rank, window) else {
+        return Vec::new();
+    };
+    let (totals, causes) = (&waiting.totals, analysis.causes(rank));
+    let files = totals.by_file.iter();
+    let files = files.filter(|f| 100 * f.in_waits >= totals.first + totals.later);
+    let of = |f: &FileTotal| WaitedFile {
+        name: causes.file(f.file).to_owned(),
+        in_waits: f.in_waits,
+        read: f.read,
+    };
+    files.map(of).collect()
+}
+
+/// Draws the list of files; nothing where no file took part of the waiting worth naming.
+pub fn files_ui(ui: &mut Ui, files: &[WaitedFile], look: &Look) {
+    if files.is_empty() {
+        return;
+    }
+    let title = format!(
+        "{} took 1 % of the waiting or more",
+        counted(files.len() as u64, "file")
+    );
+    let title = RichText::new(title).small();
+    egui::CollapsingHeader::new(title)
+        .id_salt("files in waits")
+        .show(ui, |ui| {
+            egui::Grid::new("files in waits")
+                .num_columns(4)
+                .spacing([16.0, 2.0])
+                .show(ui, |ui| {
+                    for head in ["In waits", "Size", "MB/s", "File"] {
+                        ui.label(RichText::new(head).small().color(look.weak));
+                    }
+                    ui.end_row();
+                    for file in files {
+                        let size = u64::try_from(file.read.bytes).unwrap_or(0);
+                        let rate = file.read.mb_s();
+                        let rate = rate.map_or("–".to_owned(), |r| format!("{r:.1}"));
+                        let cells = [format_ns(file.in_waits), bytes_text(size), rate];
+                        for cell in cells {
+                            ui.label(RichText::new(cell).small());
+                        }
+                        let name = RichText::new(&file.name).small();
+                        ui.add(egui::Label::new(name).truncate())
+                            .on_hover_text(&file.name);
+                        ui.end_row();
+                    }
+                });
+        });
+    ui.add_space(4.0);
 }
 
 /// Draws the rows. A click on a block shows its wait, else its work.

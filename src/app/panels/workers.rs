@@ -2,7 +2,7 @@
 
 use egui::Ui;
 
-use super::loading::{Maker, makers, makers_ui};
+use super::loading::{Maker, WaitedFile, files_ui, makers, makers_ui, waited_files};
 use super::panel::{Scope, TablePanel};
 use super::rows;
 use crate::analysis::WorkerRow;
@@ -32,6 +32,7 @@ pub struct Loading {
     hidden: i64,
     exposed: i64,
     makers: Vec<Maker>,
+    files: Vec<WaitedFile>,
     range: TimeRange,
 }
 
@@ -54,6 +55,7 @@ impl TablePanel for Workers {
             };
             for rank in ranks {
                 out.makers.extend(makers(&analysis, rank, scope.range));
+                out.files.extend(waited_files(&analysis, rank, scope.range));
                 let figures = analysis.workers(rank, scope.range);
                 out.rows.extend(figures.rows);
                 out.load += figures.load_sum;
@@ -72,6 +74,7 @@ impl TablePanel for Workers {
 
     fn above_ui(ui: &mut Ui, figures: &Loading, look: &Look, actions: &mut Actions) {
         makers_ui(ui, &figures.makers, figures.range, look, actions);
+        files_ui(ui, &figures.files, look);
     }
 
     fn caption(_doc: &Document, figures: &Loading) -> String {

@@ -36,10 +36,10 @@ pub fn rough_percent(share: f64) -> String {
     format!("{hundred:.0} %")
 }
 
-/// `1 step`, `12 steps`, `2 processes`.
+/// `1 step`, `12 steps`, `2 processes`, `3 batches`.
 #[must_use]
 pub fn counted(n: u64, what: &str) -> String {
-    let plural = match (n, what.ends_with('s')) {
+    let plural = match (n, what.ends_with('s') || what.ends_with("ch")) {
         (1, _) => "",
         (_, true) => "es",
         (_, false) => "s",
