@@ -310,6 +310,12 @@ fn names_of_everything(bencher: Bencher<'_, '_>) {
     bencher.bench_local(|| black_box(ANALYSIS.names(TRACE.extent(), Scope::All)));
 }
 
+/// CPU spans against their GPU work by caller, of all spans.
+#[divan::bench(sample_count = 3, sample_size = 1)]
+fn lag_of_everything() {
+    black_box(ANALYSIS.lag_rows(TRACE.extent(), None));
+}
+
 #[divan::bench(sample_count = 5, sample_size = 1)]
 fn verdicts() {
     black_box(ANALYSIS.jobs(TRACE.extent()));

@@ -303,3 +303,62 @@ fn a_call_with_a_known_scope_keeps_its_caller() {
     assert_eq!(found.rows[0].absorbed, 2 * MS);
     assert!(found.calls[0].1.known_scope);
 }
+
+/// Each row against its spans one by one.
+#[test]
+fn rows_have_what_their_spans_launched() {
+    for sample in [
+        "torch_real_rank1.json.gz",
+        "torch_0_workers.json.gz",
+        "nsight_2_workers.sqlite",
+    ] {
+        let path = repository("sample_traces").join(sample);
+        let trace = common::open_with(&path, 0).unwrap().trace;
+        let scene = Scene::of(std::sync::Arc::new(trace));
+        let (analysis, spans) = (&scene.analysis, scene.trace.spans());
+        let rows = analysis.lag_rows(scene.trace.extent(), None);
+        let rule = analysis.options().own;
+        let mut ops = 0;
+        for name in scene.trace.names().iter().map(|n| n.0) {
+            let of_name = |r: &&LagRow| r.name == name && r.kind == CallerKind::Op;
+            let mine: Vec<&LagRow> = rows.iter().filter(of_name).collect();
+            // Operators that lie in no other and launch on their own thread alone.
+            let same = stallscope::analysis::OwnRule {
+                threads: stallscope::analysis::Threads::Same,
+                ..rule
+            };
+            let is_op = |s: stallscope::model::SpanId| {
+                use stallscope::analysis::LayerId;
+                let engine = scene.trace.span_name(s).starts_with("autograd::engine");
+                let layer = analysis.layers().of(s);
+                engine || matches!(layer, LayerId::OP | LayerId::SYNCOP | LayerId::RECOMPUTE)
+            };
+            let outer = |s: &stallscope::model::SpanId| {
+                spans.name(*s) == name && is_op(*s) && analysis.callers(*s).op.is_none()
+            };
+            let figures = spans
+                .ids()
+                .filter(outer)
+                .map(|s| analysis.span_figures(s, same));
+            let launched: Vec<_> = figures.filter(|f| f.n_ops > 0).collect();
+            let sum = |f: fn(&LagRow) -> i64| mine.iter().map(|r| f(r)).sum::<i64>();
+            let name = scene.trace.name(name);
+            if launched.is_empty() && mine.is_empty() {
+                continue;
+            }
+            ops += mine.len();
+            assert_eq!(
+                mine.iter().map(|r| r.count).sum::<u64>(),
+                launched.len() as u64,
+                "{name}"
+            );
+            let wanted: i64 = launched.iter().map(|f| f.launched_sum).sum();
+            assert_eq!(sum(|r| r.gpu_launched), wanted, "{name}");
+            let during: i64 = launched.iter().map(|f| f.executed_during).sum();
+            assert_eq!(sum(|r| r.gpu_during), during, "{name}");
+            let most = launched.iter().filter_map(|f| f.lag).max();
+            assert_eq!(mine.iter().filter_map(|r| r.max_lag).max(), most, "{name}");
+        }
+        assert!(ops > 0 || sample.starts_with("nsight"), "{sample}");
+    }
+}

@@ -426,68 +426,47 @@ impl NameIndex {
         &self.keys
     }
 
-    /// By slot: the spans of some lanes that touch a window.
-    pub fn sums(
+    /// The spans of some lanes that touch a window, in parts of about as many spans each.
+    pub fn parts(
         &self,
         core: &Core,
         idle: &IdleOf<'_>,
         lanes: &[LaneId],
         window: TimeRange,
-    ) -> Vec<Sums> {
-        let none = || vec![Sums::default(); self.keys.all.len()];
+    ) -> Vec<Part> {
         if window.is_empty() {
-            return none();
+            return Vec::new();
         }
-        let some = |lanes: &[LaneId]| {
-            let mut sums = none();
-            for &lane in lanes {
-                let view = LaneView::new(core, &self.keys, lane, idle(lane));
-                view.add(&self.lanes[lane.index()], window, &mut sums);
-            }
-            sums
+        let size = |lane: LaneId| {
+            let (a, b) = core.columns(lane).start_range(window);
+            // What is open at its start; and each lane takes some time.
+            b - a + BLOCK
         };
-        let share = lanes.len().div_ceil(rayon::current_num_threads()).max(1);
-        let parts: Vec<Vec<Sums>> = lanes.par_chunks(share).map(some).collect();
-        let mut parts = parts.into_iter();
-        let mut all = parts.next().unwrap_or_else(none);
-        for part in parts {
-            for (sums, other) in all.iter_mut().zip(&part) {
-                sums.add(other);
+        let all: usize = lanes.iter().map(|&l| size(l)).sum();
+        let share = all.div_ceil(rayon::current_num_threads()).max(1);
+        let mut groups: Vec<(usize, Vec<LaneId>)> = Vec::new();
+        for &lane in lanes {
+            if groups.last().is_none_or(|g| g.0 >= share) {
+                groups.push((0, Vec::new()));
+            }
+            if let Some(group) = groups.last_mut() {
+                group.0 += size(lane);
+                group.1.push(lane);
             }
         }
-        all
-    }
-
-    /// The whole lengths of the same spans, by slot: `counts` are those of [`Self::sums`].
-    pub fn lengths(
-        &self,
-        core: &Core,
-        lanes: &[LaneId],
-        window: TimeRange,
-        counts: &[usize],
-    ) -> Lengths {
-        let mut next = Vec::with_capacity(counts.len());
-        let mut all = 0;
-        for count in counts {
-            next.push(all);
-            all += count;
-        }
-        let mut values = vec![0; all];
-        for &lane in lanes.iter().filter(|_| all > 0) {
-            let view = LaneView::new(core, &self.keys, lane, None);
-            let mut put = |i: usize| {
-                let slot = view.slot(i);
-                if view.counts(slot) {
-                    let at = &mut next[slot];
-                    values[*at] = view.columns.durs[i];
-                    *at += 1;
-                }
-            };
-            view.open_at(window.start).into_iter().for_each(&mut put);
-            let (a, b) = view.columns.start_range(window);
-            (a..b).for_each(put);
-        }
-        Lengths { values, ends: next }
+        let part = |(_, lanes): &(usize, Vec<LaneId>)| {
+            let view = |lane: LaneId| LaneView::new(core, &self.keys, lane, idle(lane));
+            let mut sums = vec![Sums::default(); self.keys.all.len()];
+            for &lane in lanes {
+                view(lane).add(&self.lanes[lane.index()], window, &mut sums);
+            }
+            let mut lengths = Lengths::new(&sums);
+            for &lane in lanes {
+                lengths.add(&view(lane), window);
+            }
+            Part { sums, lengths }
+        };
+        groups.par_iter().map(part).collect()
     }
 
     pub fn heap_bytes(&self) -> usize {
@@ -498,23 +477,83 @@ impl NameIndex {
     }
 }
 
-/// Lengths of spans by slot, ns.
-pub(in crate::analysis) struct Lengths {
-    values: Vec<i64>,
-    ends: Vec<usize>,
+/// What some lanes have in a window.
+pub(in crate::analysis) struct Part {
+    /// By slot.
+    pub sums: Vec<Sums>,
+    lengths: Lengths,
+}
+
+impl Part {
+    /// Appends the whole lengths of the spans of a slot, ns.
+    pub fn add_lengths(&self, slot: usize, out: &mut Vec<i64>) {
+        let count = usize::try_from(self.sums[slot].count).unwrap_or(0);
+        let end = self.lengths.next[slot];
+        let own = end - count..end;
+        match self.lengths.is_wide[slot] {
+            true => out.extend_from_slice(&self.lengths.wide[own]),
+            false => out.extend(self.lengths.narrow[own].iter().map(|&dur| i64::from(dur))),
+        }
+    }
+}
+
+/// By slot: the sums of all parts.
+pub(in crate::analysis) fn all_sums(keys: &Keys, parts: &[Part]) -> Vec<Sums> {
+    let mut all = vec![Sums::default(); keys.all.len()];
+    for part in parts {
+        for (sums, other) in all.iter_mut().zip(&part.sums) {
+            sums.add(other);
+        }
+    }
+    all
+}
+
+/// Whole lengths of spans in ns, those of a slot side by side: in four bytes where its longest fits.
+struct Lengths {
+    narrow: Vec<u32>,
+    wide: Vec<i64>,
+    is_wide: Vec<bool>,
+    /// By slot: where its next one goes.
+    next: Vec<usize>,
 }
 
 impl Lengths {
-    /// Those of each slot.
-    pub fn by_slot(&mut self) -> Vec<&mut [i64]> {
-        let mut rest = &mut self.values[..];
-        let mut start = 0;
-        let mut out = Vec::with_capacity(self.ends.len());
-        for &end in &self.ends {
-            let (own, others) = rest.split_at_mut(end - start);
-            out.push(own);
-            (rest, start) = (others, end);
+    /// Room for as many as were counted.
+    fn new(sums: &[Sums]) -> Self {
+        let fits = |s: &Sums| s.longest.is_none_or(|(dur, _)| u32::try_from(dur).is_ok());
+        let is_wide: Vec<bool> = sums.iter().map(|s| !fits(s)).collect();
+        let mut ends = [0; 2];
+        let mut next = Vec::with_capacity(sums.len());
+        for (sums, &is_wide) in sums.iter().zip(&is_wide) {
+            let end = &mut ends[usize::from(is_wide)];
+            next.push(*end);
+            *end += usize::try_from(sums.count).unwrap_or(0);
         }
-        out
+        Self {
+            narrow: vec![0; ends[0]],
+            wide: vec![0; ends[1]],
+            is_wide,
+            next,
+        }
+    }
+
+    /// Adds the spans of a lane that touch a window.
+    fn add(&mut self, view: &LaneView<'_>, window: TimeRange) {
+        let mut put = |i: usize| {
+            let slot = view.slot(i);
+            if !view.counts(slot) {
+                return;
+            }
+            let (at, dur) = (self.next[slot], view.columns.durs[i]);
+            self.next[slot] += 1;
+            match self.is_wide[slot] {
+                true => self.wide[at] = dur,
+                // It is no longer than the longest, which fits.
+                false => self.narrow[at] = u32::try_from(dur).unwrap_or(u32::MAX),
+            }
+        };
+        view.open_at(window.start).into_iter().for_each(&mut put);
+        let (a, b) = view.columns.start_range(window);
+        (a..b).for_each(put);
     }
 }

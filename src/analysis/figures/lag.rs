@@ -2,14 +2,17 @@
 //! that they call. Where nothing is named, modules stand alone, and operators where there are none.
 
 use std::cmp::Reverse;
+use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
 use crate::analysis::Analysis;
 use crate::analysis::base::callers::{CallerKind, MODULE};
 use crate::analysis::base::core::Core;
+use crate::analysis::base::launches::{Launched, LinkGroup};
 use crate::analysis::base::tails::{launched, own_lanes};
 use crate::analysis::layers::ids::LayerId;
+use crate::analysis::sums::intervals::Near;
 use crate::analysis::sums::stats::percentile;
 use crate::model::{LaneId, NameId, SpanId};
 use crate::time::TimeRange;
@@ -188,7 +191,7 @@ impl Analysis {
         let core = &self.core;
         let mut around = own_lanes(core, lane, self.options.own.threads);
         around.retain(|&l| core.launches.count(l) > 0);
-        let alone: Vec<LaneId> = around.iter().copied().filter(|&l| l == lane).collect();
+        let mut alone = OwnWork::new(core, lane);
         let process = core.identity.process(lane);
         let columns = core.columns(lane);
         let (a, b) = columns.start_range(window);
@@ -202,7 +205,7 @@ impl Analysis {
                 continue;
             };
             let is_range = kind == CallerKind::Range;
-            if !is_range && (alone.is_empty() || me.end <= silent_until) {
+            if !is_range && (alone.calls.is_empty() || me.end <= silent_until) {
                 continue;
             }
             let gone = |o: &mut Open| o.end <= me.start || o.end < me.end;
@@ -211,8 +214,13 @@ impl Analysis {
             if kind == CallerKind::Op && around_it.is_some_and(|a| a.1 == CallerKind::Op) {
                 continue;
             }
-            let lanes = if is_range { &around } else { &alone };
-            let its = launched(core, lanes, me);
+            let (its, during) = match is_range {
+                true => {
+                    let gpus = self.gpus_of(&around, me);
+                    (launched(core, &around, me), self.busy_during(&gpus, me))
+                }
+                false => alone.of(self, me),
+            };
             if !is_range && its.n_ops == 0 {
                 silent_until = silent_until.max(me.end);
                 continue;
@@ -225,7 +233,7 @@ impl Analysis {
             row.count += 1;
             row.cpu_time = row.cpu_time.saturating_add(me.len());
             row.gpu_launched = row.gpu_launched.saturating_add(its.sum);
-            row.gpu_during += self.busy_during(&self.gpus_of(lanes, me), me);
+            row.gpu_during = row.gpu_during.saturating_add(during);
             if me.len() > core.trace.spans().dur(row.longest) {
                 row.longest = span;
             }
@@ -240,6 +248,75 @@ impl Analysis {
             }
         }
     }
+}
+
+/// What spans of one thread launched, for spans whose starts ascend: operators are many.
+struct OwnWork<'a> {
+    calls: Vec<Calls<'a>>,
+}
+
+/// The calls of a thread that launched on one GPU.
+struct Calls<'a> {
+    group: &'a LinkGroup,
+    /// The first that does not start before the last span asked for.
+    next: usize,
+    busy: Near,
+}
+
+impl<'a> OwnWork<'a> {
+    fn new(core: &'a Core, lane: LaneId) -> Self {
+        let calls = core.launches.groups_of(lane).iter().map(|group| Calls {
+            group,
+            next: group.links.start,
+            busy: Near::default(),
+        });
+        Self {
+            calls: calls.collect(),
+        }
+    }
+
+    /// What the calls that start in a range launched, and how long the GPUs that they launched on were busy in it, ns.
+    fn of(&mut self, analysis: &Analysis, me: TimeRange) -> (Launched, i64) {
+        let (core, gpus) = (&analysis.core, &analysis.gpus);
+        let spans = core.trace.spans();
+        let links = core.launches.links(&core.trace);
+        let start = |i: usize| spans.start(links[i].from);
+        let (mut its, mut during, mut used) = (Launched::NOTHING, 0, Vec::new());
+        for calls in &mut self.calls {
+            let end = calls.group.links.end;
+            calls.next = first_at(calls.next..end, |i| start(i) < me.start);
+            let behind = first_at(calls.next..end, |i| start(i) < me.end);
+            if calls.next < behind {
+                let range = calls.next..behind;
+                its.add(&core.launches.sum(&core.trace, &core.layers, range));
+                during = calls.busy.measure(&gpus[calls.group.gpu].busy, me);
+                used.push(calls.group.gpu);
+            }
+        }
+        if used.len() > 1 {
+            during = analysis.busy_during(&used, me);
+        }
+        (its, during)
+    }
+}
+
+/// The first place of a range that `is_before` does not hold for, where it holds up to some place: costs the logarithm
+/// of how far that is.
+fn first_at(places: Range<usize>, is_before: impl Fn(usize) -> bool) -> usize {
+    let (mut from, mut step) = (places.start, 1);
+    while from + step <= places.end && is_before(from + step - 1) {
+        from += step;
+        step *= 2;
+    }
+    let mut to = places.end.min(from + step - 1);
+    while from < to {
+        let middle = from + (to - from) / 2;
+        match is_before(middle) {
+            true => from = middle + 1,
+            false => to = middle,
+        }
+    }
+    from
 }
 
 /// The range that is open on another thread, for ascending times.
@@ -270,5 +347,21 @@ impl Outside {
         }
         while self.open.pop_if(|o| o.0 <= t).is_some() {}
         self.open.last().map(|o| o.1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_place_is_found_from_anywhere() {
+        for n in 0..40 {
+            for split in 0..=n {
+                for from in 0..=split {
+                    assert_eq!(first_at(from..n, |i| i < split), split, "{from}..{n}");
+                }
+            }
+        }
     }
 }

@@ -5,13 +5,16 @@ use std::cmp::Reverse;
 use rayon::prelude::*;
 
 use crate::analysis::Analysis;
-use crate::analysis::base::name_index::{NameIndex, Sums};
+use crate::analysis::base::name_index::{NameIndex, Sums, all_sums};
 use crate::analysis::figures::selection::Scope;
 use crate::analysis::layers::ids::LayerId;
 use crate::analysis::sums::intervals::Union;
 use crate::analysis::sums::stats::percentile;
 use crate::model::{LaneId, NameId, SpanId};
 use crate::time::TimeRange;
+
+/// A slot, its name and layer, and what they take.
+type Found<'a> = ((usize, &'a (NameId, LayerId)), &'a Sums);
 
 /// The spans of one name and layer that touch a window. Times in ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,23 +76,23 @@ impl Analysis {
             .into_iter()
             .filter(|&l| self.in_scope(l, scope))
             .collect();
-        let sums = index.sums(core, &idle, &lanes, window);
-        let counts: Vec<usize> = sums
-            .iter()
-            .map(|s| usize::try_from(s.count).unwrap_or(0))
-            .collect();
-        let mut lengths = index.lengths(core, &lanes, window, &counts);
+        let parts = index.parts(core, &idle, &lanes, window);
+        let sums = all_sums(index.keys(), &parts);
         let mut of_layer = vec![0_i64; core.layers.infos().len()];
-        let found = index.keys().all().iter().zip(&sums).zip(lengths.by_slot());
-        let found: Vec<_> = found
-            .filter(|((key, sums), _)| sums.count > 0 && key.1 != LayerId::RECORDER)
+        let found = (0..).zip(index.keys().all()).zip(&sums);
+        let found: Vec<Found<'_>> = found
+            .filter(|((_, key), sums)| sums.count > 0 && key.1 != LayerId::RECORDER)
             .collect();
-        for ((key, sums), _) in &found {
+        for ((_, key), sums) in &found {
             let all = &mut of_layer[key.1.index()];
             *all = all.saturating_add(sums.own);
         }
-        let row = |((&(name, layer), sums), lengths): ((&(NameId, LayerId), &Sums), &mut [i64])| {
+        let row = |((slot, &(name, layer)), sums): Found<'_>| {
             let (max, longest) = sums.longest?;
+            let mut lengths = Vec::with_capacity(usize::try_from(sums.count).unwrap_or(0));
+            parts
+                .iter()
+                .for_each(|part| part.add_lengths(slot, &mut lengths));
             Some(NameTime {
                 name,
                 layer,
@@ -97,7 +100,7 @@ impl Analysis {
                 own: sums.own,
                 count: sums.count,
                 whole: sums.whole,
-                p95: percentile(lengths, 95)?,
+                p95: percentile(&mut lengths, 95)?,
                 max,
                 gpu_idle: (sums.idle_known && !layer.is_operation()).then_some(sums.idle),
                 longest,
