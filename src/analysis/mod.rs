@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::model::{LaneId, Role, SpanId, Trace};
+use crate::model::{LaneId, NameId, Role, SpanId, Trace};
 
 mod base;
 mod build;
@@ -79,7 +79,7 @@ pub use identity::{
 pub use layers::classify::{ArgSource, Found, GoOn, NoArgs};
 pub use layers::ids::{LayerClass, LayerId, LayerInfo, Layers};
 pub use layers::kernels::norm_kernel;
-pub use layers::names::{norm_name, norm2};
+pub use layers::names::{norm_name, norm2, without_call};
 pub use layers::rules::{LaneGroup, RuleProblem, Rules};
 pub use notices::{Certainty, Notice};
 pub use sums::bag::Bag;
@@ -221,6 +221,11 @@ impl Analysis {
     #[must_use]
     pub fn cycles(&self, rank: usize) -> &Cycles {
         &self.cycles[rank]
+    }
+    /// The first name that is the same but for what it says of one call: see [`without_call`].
+    #[must_use]
+    pub fn shared_name(&self, name: NameId) -> NameId {
+        self.core.names.shared(name)
     }
     /// All batch waits, by start.
     #[must_use]

@@ -3,12 +3,12 @@
 use super::Column;
 use super::Get::{Count, Share, Text, Time};
 use super::Output::{Csv, Json, Panel};
-use crate::analysis::NameTime;
+use crate::analysis::{NameTime, without_call};
 
 /// Spans by name that touch a range.
 pub const NAME_TIME: &[Column<NameTime>] = columns! { NameTime:
     "name" "Name" "Name of the spans. Click a row to see the longest of them":
-        Text(|a, n| Some(a.trace().name(n.name).into())), text("name");
+        Text(|a, n| Some(without_call(a.trace().name(n.name)).into())), text("name");
     "layer" "Layer" "What they are for":
         Text(|a, n| Some(a.layers().info(n.layer).name.as_str().into())), not_in(Panel);
     "title" "Layer" "What they are for": Text(|a, n| Some(a.layers().info(n.layer).title.as_str().into())), only_in(Panel);

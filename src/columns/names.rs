@@ -3,12 +3,12 @@
 use super::Column;
 use super::Get::{Count, Flag, Text, Time};
 use super::Output::{Json, Panel};
-use crate::analysis::{LagRow, SpanFigures};
+use crate::analysis::{LagRow, SpanFigures, without_call};
 
 /// CPU spans by name and caller against the GPU work that they launched.
 pub const LAG: &[Column<LagRow>] = columns! { LagRow:
     "name" "Span" "Name of the CPU spans, below what they lie in":
-        Text(|a, n| Some(a.trace().name(n.name).into())), text("span");
+        Text(|a, n| Some(without_call(a.trace().name(n.name)).into())), text("span");
     "layer" "Layer" "What they are for":
         Text(|a, n| Some(a.layers().info(n.layer).name.as_str().into())), text("layer"), not_in(Panel);
     "kind" "Kind" "What they are as callers: range, module, python, op": Text(|_, n| Some(n.kind.key().into())), only_in(Json);

@@ -65,7 +65,7 @@ fn recount(analysis: &Analysis, below: &Children, window: TimeRange) -> Vec<Name
             if !touches(range, window) || layer == LayerId::RECORDER {
                 continue;
             }
-            let name = trace.spans().name(span);
+            let name = analysis.shared_name(trace.spans().name(span));
             let inside = range.clip(window);
             let clip = |r: &TimeRange| r.clip(window);
             let own = children
@@ -220,7 +220,8 @@ proptest::proptest! {
         let stream = m.gpu(0, 0, &[7])[0];
         for i in 0..n as i64 {
             let start = random(5_000);
-            let name = format!("aten::op_{}", random(9));
+            let call = ["", ", op_id = 5", ", seq = 2, op_id = 7"][random(3) as usize];
+            let name = format!("aten::op_{}{call}", random(9));
             let long = if random(50) == 0 { 3_000 } else { length };
             m.span(lane, "cpu_op", &name, start, start + random(long));
             if i % 5 == 0 {

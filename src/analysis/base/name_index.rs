@@ -72,7 +72,7 @@ impl Sums {
 #[derive(Debug, Default)]
 pub(in crate::analysis) struct Keys {
     all: Vec<(NameId, LayerId)>,
-    /// By name: the first of its pairs; the end of the last name's follows.
+    /// By name: the first of its pairs.
     first: Vec<u32>,
 }
 
@@ -82,6 +82,7 @@ impl Keys {
         let mut further = FxHashSet::default();
         let names = core.trace.spans().names();
         for (&name, &layer) in names.iter().zip(core.layers.column()) {
+            let name = core.names.shared(name);
             let known = layer_of[name.index()].get_or_insert(layer);
             if *known != layer {
                 further.insert((name, layer));
@@ -101,6 +102,10 @@ impl Keys {
             }
             first.push(u32::try_from(at).unwrap_or(u32::MAX));
         }
+        // Names that share another one have its pairs.
+        let shared = |name: u32| first[core.names.shared(NameId(name)).index()];
+        let names = (0..).zip(&layer_of);
+        let first = names.map(|(name, _)| shared(name)).collect();
         Self { all, first }
     }
 

@@ -1,6 +1,9 @@
 //! What is known of a span by its name alone, looked up once per distinct name: calls that launch work or record a
 //! graph, and the operators by which a loader's iterator is made.
 
+use rustc_hash::FxHashMap;
+
+use crate::analysis::layers::names::without_call;
 use crate::model::{NameId, Names};
 
 /// What a name says.
@@ -81,23 +84,62 @@ impl NameKind {
     }
 }
 
-/// The kinds of all names of a trace.
+/// What is known of all names of a trace.
 #[derive(Debug, Default)]
-pub(in crate::analysis) struct NameKinds(Vec<NameKind>);
+pub(in crate::analysis) struct NameKinds {
+    kinds: Vec<NameKind>,
+    /// By name: the first that is the same but for what it says of one call. None where all differ.
+    shared: Vec<NameId>,
+}
 
 impl NameKinds {
     pub fn new(names: &Names) -> Self {
-        Self(names.iter().map(|(_, text)| NameKind::of(text)).collect())
+        let mut shared = Vec::new();
+        if names.iter().any(|(_, text)| without_call(text) != text) {
+            let mut first: FxHashMap<&str, NameId> = FxHashMap::default();
+            let one = |(id, text)| *first.entry(without_call(text)).or_insert(id);
+            shared = names.iter().map(one).collect();
+        }
+        Self {
+            kinds: names.iter().map(|(_, text)| NameKind::of(text)).collect(),
+            shared,
+        }
     }
 
     pub fn of(&self, name: NameId) -> NameKind {
-        self.0.get(name.index()).copied().unwrap_or(NameKind::Other)
+        let kind = self.kinds.get(name.index()).copied();
+        kind.unwrap_or(NameKind::Other)
+    }
+
+    /// The name that stands for all that are the same but for what they say of one call.
+    pub fn shared(&self, name: NameId) -> NameId {
+        self.shared.get(name.index()).copied().unwrap_or(name)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_one_operator_share_the_first() {
+        let mut names = Names::new();
+        let texts = [
+            "aten::to, op_id = 5",
+            "gemm",
+            "aten::to",
+            "aten::to, seq = 3, op_id = 6, sizes = [[2, 3]]",
+        ];
+        let ids = texts.map(|text| names.intern(text));
+        let kinds = NameKinds::new(&names);
+        assert_eq!(
+            ids.map(|id| kinds.shared(id)),
+            [ids[0], ids[1], ids[0], ids[0]]
+        );
+        let mut plain = Names::new();
+        let id = plain.intern("gemm, or so");
+        assert_eq!(NameKinds::new(&plain).shared(id), id);
+    }
 
     #[test]
     fn names_of_calls_and_operators() {

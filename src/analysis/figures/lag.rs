@@ -84,7 +84,8 @@ impl Growing {
         core: &Core,
         span: SpanId,
     ) -> usize {
-        let (name, layer) = (core.trace.spans().name(span), core.layer(span));
+        let name = core.names.shared(core.trace.spans().name(span));
+        let layer = core.layer(span);
         let rows = &mut self.rows;
         let lags = &mut self.lags;
         *self.places.entry((parent, name, layer)).or_insert_with(|| {

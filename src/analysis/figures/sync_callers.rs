@@ -9,6 +9,7 @@ use crate::analysis::base::callers::{CallerKind, is_own};
 use crate::analysis::base::syncs::SyncFigures;
 use crate::analysis::layers::classify::ArgSource;
 use crate::analysis::layers::ids::LayerId;
+use crate::analysis::layers::names::without_call;
 use crate::model::SpanId;
 use crate::time::TimeRange;
 
@@ -137,7 +138,7 @@ impl Analysis {
     /// The callers of each call, the outermost first, and the call's own name.
     fn paths(&self, calls: &[SpanId], args: &dyn ArgSource) -> Vec<Path> {
         let trace = self.trace();
-        let name = |span| trace.span_name(span).to_owned();
+        let name = |span| without_call(trace.span_name(span)).to_owned();
         let mut paths = Vec::with_capacity(calls.len());
         // Operators whose args may tell what spans do not.
         let mut asked: BTreeMap<SpanId, Vec<usize>> = BTreeMap::new();

@@ -22,6 +22,15 @@ pub fn norm_name(name: &str) -> &str {
     name.trim_matches(dress)
 }
 
+/// The name of an operator without what `emit_nvtx` of PyTorch says of one call of it: `aten::to, op_id = 17` and
+/// `aten::to, seq = 4, op_id = 18, sizes = [[2]]` are `aten::to`.
+#[must_use]
+pub fn without_call(name: &str) -> &str {
+    let said = [", seq = ", ", op_id = "];
+    let cut = said.iter().filter_map(|part| name.find(part)).min();
+    cut.map_or(name, |at| &name[..at])
+}
+
 /// A name in one spelling of many: without leading `[parts]`, in lower case, with `_` for each run of blanks, `-`, `.`,
 /// `/` and `:`, without `# = * _` and blanks at its ends and without the number that it ends with.
 #[must_use]

@@ -66,7 +66,8 @@ impl TablePanel for Lag {
 
     fn table<'a>(doc: &'a Document, figures: &'a Rows, look: &'a Look) -> FnTable<'a> {
         let (analysis, rows) = (&doc.analysis, &figures.rows);
-        let selected = doc.span.map(|s| doc.trace.spans().name(s));
+        let name = |s| analysis.shared_name(doc.trace.spans().name(s));
+        let selected = doc.span.map(name);
         let alone = rows.iter().filter(|r| r.depth == 0).count() == 1;
         rows::table(analysis, LAG, WIDTHS, rows.len(), |i| &rows[i])
             .swatch(move |row| Some(look.swatch(analysis.layers().info(rows[row].layer).class)))

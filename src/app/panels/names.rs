@@ -4,7 +4,7 @@ use egui::Ui;
 
 use super::panel::{Panel, Scope, UseTable, busy_ui, caption_ui, empty_ui, waker};
 use super::rows;
-use crate::analysis::{self, LayerId, NameTime, counted};
+use crate::analysis::{self, LayerId, NameTime, counted, without_call};
 use crate::app::model::action::{Action, Actions};
 use crate::app::model::document::Document;
 use crate::app::model::latest::{Job, Latest};
@@ -70,7 +70,10 @@ impl NamesPanel {
         let text = self.text.trim().to_lowercase();
         let keep = |row: &NameTime| {
             self.layer.is_none_or(|l| l == row.layer)
-                && (text.is_empty() || doc.trace.name(row.name).to_lowercase().contains(&text))
+                && (text.is_empty()
+                    || without_call(doc.trace.name(row.name))
+                        .to_lowercase()
+                        .contains(&text))
         };
         let kept = (0..).zip(all.iter()).filter(|(_, row)| keep(row));
         self.kept.rows = kept.map(|(i, _)| i).collect();
@@ -200,7 +203,8 @@ impl Panel for NamesPanel {
         };
         let (analysis, kept) = (&doc.analysis, &self.kept.rows);
         let row = |i: usize| &all[kept[i] as usize];
-        let span = |s| (doc.trace.spans().name(s), analysis.layers().of(s));
+        let name = |s| analysis.shared_name(doc.trace.spans().name(s));
+        let span = |s| (name(s), analysis.layers().of(s));
         let selected = doc.span.map(span);
         let table = rows::table(analysis, NAME_TIME, WIDTHS, kept.len(), row)
             .swatch(|i| Some(look.swatch(analysis.layers().info(row(i).layer).class)))
