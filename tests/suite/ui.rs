@@ -12,5 +12,6 @@ mod harness;
 mod looks;
 mod names;
 mod panels;
+mod runs;
 mod timeline;
 mod why;

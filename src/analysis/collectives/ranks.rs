@@ -102,7 +102,16 @@ impl Collectives {
         if out.ranks.len() < 2 {
             return Ok(out);
         }
-        let found = found(core, &numbers, args, watch)?;
+        let mut found = found(core, &numbers, args, watch)?;
+        // What two files number alike and their times exclude is not one collective: the files are of other jobs.
+        let who = &core.identity;
+        let doubted = who.clocks().iter().filter(|c| c.is_doubted());
+        let doubted: Vec<usize> = doubted.map(|c| c.recording).collect();
+        let (trace, spans) = (&core.trace, core.trace.spans());
+        let recording = |c: &Collective| who.recording(trace.lane(spans.lane(c.op)).source);
+        for own in &mut found.of {
+            own.retain(|c| !doubted.contains(&recording(c)));
+        }
         let places = &out.ranks;
         out.matching = matching(&found.groups, &numbers, &found.of, &|place, t| {
             step(places[place], t)

@@ -47,7 +47,7 @@ impl Identity {
     #[must_use]
     pub fn comparable(&self, a: usize, b: usize) -> bool {
         let of = |r: usize| self.clocks.iter().find(|c| c.recording == r);
-        let known = |c: &ClockRelation| c.related && c.contradiction.is_none();
+        let known = |c: &ClockRelation| c.related && !c.is_doubted();
         let fine = |r: usize| of(r).is_none_or(known);
         a == b || (self.recordings[a].run == self.recordings[b].run && fine(a) && fine(b))
     }
@@ -206,6 +206,8 @@ impl<'a> Pair<'a> {
             other => other,
         };
         let contradicts = distance.as_ref().is_some_and(|d| d.drift().is_none());
+        let ends_apart = told.apart && !contradicts;
+        let distance = distance.filter(|_| !ends_apart);
         let mut times: Vec<i64> = told.bounds.iter().map(|b| b.t).collect();
         times.sort_unstable();
         times.dedup();
@@ -228,7 +230,7 @@ impl<'a> Pair<'a> {
             .all(|t| at(t).is_none_or(|[low, high]| low <= 0 && 0 <= high));
         let (offset, how) = match interval {
             _ if self.by_hand() => (0, Placement::ByHand),
-            _ if contradicts || misfit => (0, Placement::Stated),
+            _ if contradicts || misfit || ends_apart => (0, Placement::Stated),
             None => (0, Placement::Stated),
             Some(interval) => self.place(interval, &told, same_host, holds_zero),
         };
@@ -245,6 +247,7 @@ impl<'a> Pair<'a> {
             contradiction: if contradicts { told.excluding() } else { None },
             related: !told.bounds.is_empty() || same_host || self.settings.trust,
             hosts_differ: !may_share,
+            ends_apart,
             witnesses: told.witnesses,
             distance,
         }
@@ -327,6 +330,12 @@ fn say(who: &mut Identity, clock: &ClockRelation) {
             format_ns(high.value),
         );
         notice(Certainty::NotRecorded, "clock_contradiction", text);
+    } else if clock.ends_apart {
+        let text = format!(
+            "The ranks of {own} and {reference} count the same collectives and did not leave them together: the files are \
+             not of one job. Nothing is compared between them."
+        );
+        notice(Certainty::NotRecorded, "collectives_apart", text);
     } else if !clock.related {
         let text = format!(
             "Nothing relates the clocks of {own} and {reference}: {own} is shown where its clock says, and what happened in \

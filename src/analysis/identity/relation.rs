@@ -61,6 +61,8 @@ pub struct ClockRelation {
     pub related: bool,
     /// Both hosts are known and differ.
     pub hosts_differ: bool,
+    /// Ranks of both count the same collectives, and did not leave them together: they are not of one job.
+    pub ends_apart: bool,
     pub(super) distance: Option<Distance>,
 }
 
@@ -70,7 +72,7 @@ impl ClockRelation {
     pub fn apart(&self) -> String {
         match self.interval {
             Some([low, high]) => format!("{} to {}", format_ns(low), format_ns(high)),
-            None if self.contradiction.is_some() => "contradiction".to_owned(),
+            None if self.is_doubted() => "contradiction".to_owned(),
             None => "cannot be told".to_owned(),
         }
     }
@@ -97,7 +99,7 @@ impl ClockRelation {
     #[must_use]
     pub fn chip(&self) -> String {
         let Some([low, high]) = self.interval else {
-            return match self.contradiction.is_some() {
+            return match self.is_doubted() {
                 true => "clocks contradict".to_owned(),
                 false => "clock unknown".to_owned(),
             };
@@ -121,9 +123,15 @@ impl ClockRelation {
         Some([self.at.first()?.0, self.at.last()?.0])
     }
 
+    /// Whether what relates the clocks speaks against itself.
+    #[must_use]
+    pub fn is_doubted(&self) -> bool {
+        self.contradiction.is_some() || self.ends_apart
+    }
+
     /// Whether it lies where it does in spite of all relations.
     pub(super) fn is_fixed(&self) -> bool {
-        self.how == Placement::ByHand || self.contradiction.is_some()
+        self.how == Placement::ByHand || self.is_doubted()
     }
 
     /// By how much the recording may be moved at a time of the trace and still fit all witnesses, ns; `None` where nothing

@@ -8,6 +8,7 @@ use super::settings::ClockSettings;
 use super::witnesses::{Common, Witnesses};
 use crate::analysis::sums::drift::{Bound, Distance};
 use crate::model::Trace;
+use crate::time::TimeRange;
 
 /// Fetches of each recording from which on it means something that they do not fit.
 const ENOUGH: usize = 8;
@@ -59,6 +60,8 @@ pub(super) struct Told {
     pub by_order: bool,
     /// Two recorders of one process have enough fetches, and they fit at no distance.
     pub misfit: bool,
+    /// Ranks count the same collectives, and did not leave them together: they are not of one job.
+    pub apart: bool,
 }
 
 impl Told {
@@ -163,6 +166,8 @@ impl Links<'_, '_> {
 
 /// Bounds from collectives of two ranks. Matched by order alone, and contradicting each other, they are none.
 pub(super) fn ranks(common: &Common, settings: ClockSettings) -> Told {
+    /// Ranks that leave collectives further apart than this do not leave them together, ns.
+    const APART: i64 = 50_000;
     let mut told = Told::default();
     let less = |a: i64, b: i64| a.saturating_sub(b);
     for (x, y) in &common.pairs {
@@ -173,6 +178,8 @@ pub(super) fn ranks(common: &Common, settings: ClockSettings) -> Told {
     if !common.counted && distance.is_some_and(|d| d.drift().is_none()) {
         return Told::default();
     }
+    let apart = ends_apart(common, settings).filter(|_| common.counted);
+    told.apart = apart.is_some_and(|ns| ns > APART);
     let ends = common.pairs.iter().map(|(x, y)| less(y.end, x.end));
     let mut ends: Vec<i64> = ends.collect();
     ends.sort_unstable();
@@ -188,26 +195,28 @@ pub(super) fn ranks(common: &Common, settings: ClockSettings) -> Told {
 /// them, counted alike, that fit at some distance of the clocks and that both ranks left together. Runs of other times
 /// would have to repeat each other's steps to the microsecond.
 pub(super) fn one_job(common: &Common, settings: ClockSettings) -> bool {
-    /// The steps of two clocks between the ends of collectives differ by no more than this, ns, …
+    /// Ends of one collective differ by no more than this, ns.
     const TOGETHER: i64 = 10_000;
-    if !common.counted || common.pairs.len() < ENOUGH {
-        return false;
-    }
     let told = ranks(common, settings);
     let distance = Distance::new(&told.bounds, settings.max_drift);
-    if distance.is_none_or(|d| d.drift().is_none()) {
-        return false;
+    let fits = distance.is_some_and(|d| d.drift().is_some());
+    fits && common.counted && ends_apart(common, settings).is_some_and(|ns| ns <= TOGETHER)
+}
+
+/// How much the time from the end of one collective to the end of the next differs between two ranks, in the middle of all,
+/// beside what one of the clocks may run faster, ns; `None` where too few are common.
+fn ends_apart(common: &Common, settings: ClockSettings) -> Option<i64> {
+    if common.pairs.len() < ENOUGH {
+        return None;
     }
-    let mut off: Vec<i64> = common
-        .pairs
-        .windows(2)
-        .map(|p| {
-            let [x, y] = [p[1].0.end - p[0].0.end, p[1].1.end - p[0].1.end];
-            // … beside what one of them may run faster.
-            let drift = i128::from(x) * i128::from(settings.max_drift) / 1_000_000_000;
-            (y - x).abs() - i64::try_from(drift.abs()).unwrap_or(i64::MAX)
-        })
-        .collect();
+    let between = |p: &[(TimeRange, TimeRange)]| {
+        let x = p[1].0.end.saturating_sub(p[0].0.end);
+        let y = p[1].1.end.saturating_sub(p[0].1.end);
+        let drift = i128::from(x) * i128::from(settings.max_drift) / 1_000_000_000;
+        let drift = i64::try_from(drift.abs()).unwrap_or(i64::MAX);
+        y.saturating_sub(x).saturating_abs().saturating_sub(drift)
+    };
+    let mut off: Vec<i64> = common.pairs.windows(2).map(between).collect();
     off.sort_unstable();
-    off.get(off.len() / 2).is_some_and(|&m| m <= TOGETHER)
+    off.get(off.len() / 2).copied()
 }

@@ -18,6 +18,8 @@ pub(super) struct Witnesses {
     /// By recording, by start.
     of: Vec<Vec<Collective>>,
     groups: Vec<CommGroup>,
+    /// By recording: its groups, ascending.
+    own: Vec<Vec<u32>>,
     /// By recording: the rank that it states; its place where some state none.
     ranks: Vec<u32>,
 }
@@ -41,6 +43,7 @@ impl Witnesses {
     ) -> Self {
         let mut this = Self {
             of: vec![Vec::new(); recordings.len()],
+            own: vec![Vec::new(); recordings.len()],
             ..Self::default()
         };
         if recordings.len() < 2 {
@@ -86,8 +89,11 @@ impl Witnesses {
             });
             this.of[recording].push(collective);
         }
-        for own in &mut this.of {
+        for (own, groups) in this.of.iter_mut().zip(&mut this.own) {
             own.sort_by_key(|c| (c.launched, c.op));
+            groups.extend(own.iter().map(|c| c.group));
+            groups.sort_unstable();
+            groups.dedup();
         }
         let rank = |(i, r): (u32, &Recording)| r.rank.filter(|_| all_state).unwrap_or(i);
         this.ranks = (0..).zip(recordings).map(rank).collect();
@@ -95,11 +101,8 @@ impl Witnesses {
     }
 
     /// Groups of which a recording has collectives, ascending.
-    pub fn groups(&self, recording: usize) -> Vec<u32> {
-        let mut groups: Vec<u32> = self.of[recording].iter().map(|c| c.group).collect();
-        groups.sort_unstable();
-        groups.dedup();
-        groups
+    pub fn groups(&self, recording: usize) -> &[u32] {
+        &self.own[recording]
     }
 
     /// Those that two recordings of different ranks have in common.

@@ -39,6 +39,8 @@ reasons! {
         LongText: Repaired, "long_name", "Names are longer than 64 KiB; they were cut there.";
         /// A negative duration.
         NegativeDur: Repaired, "negative_dur", "Negative durations were read as 0.";
+        /// A GPU operation of negative duration: when it ran is not known.
+        NegativeOp: Skipped, "negative_op", "GPU operation|GPU operations|ended before their start";
         /// Text that is no event.
         Broken: Skipped, "broken_event", "stretch|stretches|of text in the event list could not be read as an event";
         /// An event that is too large.

@@ -2,7 +2,7 @@
 
 use stallscope::analysis::{Analysis, Placement};
 
-use super::{MS, SECOND, Written, Wrong, codes, each, pick, small, write};
+use super::{AGREE, MS, SECOND, Written, Wrong, analysed, codes, each, pick, small, write};
 use crate::simulation::clock::Clock;
 use crate::simulation::model::Rng;
 use crate::simulation::pair::Clocks;
@@ -125,6 +125,41 @@ fn two_recorders_on_two_hosts_are_one_run() {
                 want,
                 rank.waits.all.iter().filter(|w| ends(w)).count(),
             );
+        }
+    });
+}
+
+/// Two ranks of a run with collectives, on one host.
+fn two_ranks(seed: u64, later: i64) -> Written {
+    let mut job = small(seed);
+    job.unix_origin += later;
+    let c = &mut job.config;
+    (c.ranks, c.blocks, c.steps, c.epoch_steps) = (2, 1, 12, 12);
+    c.twists.noise = 100;
+    write(job, &AGREE)
+}
+
+#[test]
+fn ranks_of_two_runs_are_no_job() {
+    each(1..9, |seed, wrong| {
+        let one = two_ranks(seed, 0);
+        for later in [0, 7 * MS, 3_600 * SECOND] {
+            let other = two_ranks(1_000 + seed, later);
+            let analysis = analysed(&[one.torch()[0].clone(), other.torch()[1].clone()]);
+            let jobs = analysis.jobs(analysis.trace().extent());
+            let late = jobs.iter().any(|j| j.lateness.is_some() || j.matched > 0);
+            wrong.unless(!late, || {
+                format!("late ranks of two runs: {:?}", jobs[0].kind)
+            });
+            // At one time they may be of one job, and their clocks say that they are not.
+            let told = match later > SECOND {
+                true => analysis.identity().runs.len() == 2,
+                false => {
+                    let codes = codes(&analysis);
+                    codes.contains(&"clock_contradiction") || codes.contains(&"collectives_apart")
+                }
+            };
+            wrong.unless(told, || format!("{later} later: {:?}", codes(&analysis)));
         }
     });
 }

@@ -79,10 +79,14 @@ impl<'w> Parser<'w, '_> {
             Time::Bad => return self.chunk.tally.add(Odd::Dur, offset),
             Time::Missing => return self.chunk.tally.add(Odd::NoDur, offset),
         };
+        let class = self.chunk.cats.class(event.cat);
         if dur < 0 {
+            // Work of which nobody knows when it ended is lost, not short.
+            if class.is_operation() {
+                return self.chunk.tally.add(Odd::NegativeOp, offset);
+            }
             self.chunk.tally.add(Odd::NegativeDur, offset);
         }
-        let class = self.chunk.cats.class(event.cat);
         let (lane, extra) = if class.needs_args() {
             self.gpu_or_api(event, class)
         } else {
