@@ -167,7 +167,7 @@ fn processes(folder: &Path, n: u64) -> Vec<PathBuf> {
 
 fn threads(folder: &Path, n: u64) -> Vec<PathBuf> {
     let path = folder.join("torch.json");
-    torch(&path, (0, 1), n, 100);
+    torch(&path, (0, 1), n, 400);
     vec![path]
 }
 

@@ -319,3 +319,45 @@ fn an_operation_that_outlasts_the_next_of_its_stream_is_not_believed() {
     assert_eq!(gpu.busy.measure(), 25 * MS);
     assert_eq!(gpu.not_recorded.measure(), 10 * MS);
 }
+
+/// What an epoch ends with is not done with a batch, whatever operators it runs: the last fetch delivered nothing.
+#[test]
+fn a_checkpoint_behind_an_epoch_does_not_hide_its_end() {
+    let folder = scratch("checkpoint_behind_epoch");
+    let mut events = Vec::new();
+    for epoch in 0..2 {
+        let zero = f64::from(epoch) * 100.0;
+        events.push(span("cpu_op", "aten::empty", 500, zero, zero + 0.01));
+        events.push(span(
+            "cpu_op",
+            "aten::random_",
+            500,
+            zero + 0.02,
+            zero + 0.03,
+        ));
+        for k in 0..6 {
+            let at = zero + 1.0 + f64::from(k) * 10.0;
+            events.push(span("user_annotation", NEXT, 500, at, at + 2.0));
+            events.push(span("cpu_op", "aten::addmm", 500, at + 2.5, at + 7.0));
+        }
+        events.push(span("user_annotation", NEXT, 500, zero + 61.0, zero + 61.5));
+        events.push(span(
+            "user_annotation",
+            "checkpoint",
+            500,
+            zero + 62.0,
+            zero + 90.0,
+        ));
+        events.push(span("cpu_op", "aten::copy_", 500, zero + 63.0, zero + 65.0));
+    }
+    let analysis = analysed(&[torch(&folder, &events)]);
+    let waits = &analysis.ranks()[0].waits;
+    let ends: Vec<usize> = (0..waits.all.len())
+        .filter(|&i| waits.all[i].kind == WaitKind::End(EndHow::NoBody))
+        .collect();
+    assert_eq!(ends, [6, 13]);
+    let firsts: Vec<usize> = (0..waits.all.len())
+        .filter(|&i| waits.all[i].first)
+        .collect();
+    assert_eq!(firsts, [0, 7]);
+}
