@@ -281,7 +281,7 @@ fn a_checkpoint_of_another_name_is_a_pause_of_the_same_length() {
 
 #[test]
 fn clocks_and_numbers_of_ranks_change_no_figure() {
-    each(0..6, |seed, wrong| {
+    each(0..3, |seed, wrong| {
         let run = ranks(seed);
         let paths = run.torch();
         let analysis = analysed(&paths);

@@ -15,7 +15,7 @@ const PHASES: [(LateIn, LateCause); 5] = [
 
 #[test]
 fn the_late_rank_its_cost_and_its_phase_are_named() {
-    each(1..21, |seed, wrong| {
+    each(1..16, |seed, wrong| {
         let mut job = small(seed);
         let (within, cause) = PHASES[usize::try_from(seed % 5).unwrap()];
         let late = Late {
