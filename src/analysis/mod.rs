@@ -50,6 +50,7 @@ pub use collectives::attendance::Attendance;
 pub use collectives::kinds::{CollectiveKind, NotCompared};
 pub use collectives::matching::{Collective, CommGroup, Matched, Matching, Member, matching};
 pub use collectives::ranks::{Collectives, Ends, Own};
+pub use figures::as_if::{AsIf, Otherwise};
 pub use figures::chain::{ChainLink, ChainPart, Spent};
 pub use figures::device_memory::DeviceMemory;
 pub use figures::gpu::{Gap, GpuFigures, Partition};

@@ -12,6 +12,7 @@ use super::table::{Table, ms, percent, sentence};
 use super::{CliError, EXIT_INCONCLUSIVE, load};
 use crate::analysis::{Basis, IdleClass, Missing, PROFILED_SPEED, Rates, WhatIf, counted};
 use crate::columns::{Output, WHAT_IF, column, shown};
+use crate::export::report::as_if as as_if_json;
 use crate::export::rows::object;
 
 const LIMITS: &str = "Limits: loading gets slower with more workers (they share the CPU); near the point where loading just keeps up, its \
@@ -158,12 +159,27 @@ fn predictions(out: &mut String, a: &Analysed, args: &Whatif, rank: usize, rates
         if args.cache == 0.0 && Some(n) == rates.needed_workers {
             notes.push("loading keeps up");
         }
-        if args.cache == 0.0 && Some(n) == rates.recommended_workers {
+        if args.cache == 0.0 && rates.recommended(args.cores) == Ok(Some(n)) {
             notes.push("with 25 % headroom");
         }
         row(&rates.what_if(n, args.cores, args.cache), &notes.join(", "));
     }
     out.push_str(&t.render());
+    match rates.recommended(args.cores) {
+        Err(why) => out.push_str(&sentence(&format!(
+            "No number of workers is recommended: {why}."
+        ))),
+        Ok(Some(_)) if args.cores.is_none() => {
+            out.push_str(&sentence(
+                "More workers help only if there are cores for them (--cores N).",
+            ));
+        }
+        Ok(_) => {}
+    }
+    as_if(out, a, rank);
+    if !rates.collates {
+        out.push_str(&sentence("Collate is not recorded: without workers it is added to the loop as hand-over, not dropped."));
+    }
     if let Some(off) = rates.off().filter(|o| o.abs() >= OFF) {
         out.push_str(&format!(
             "  The model misses the measured step by {:+.1} %: take its answers as rough.\n",
@@ -176,6 +192,20 @@ fn predictions(out: &mut String, a: &Analysed, args: &Whatif, rank: usize, rates
     out.push_str(&sentence(LIMITS));
     if rates.profiled {
         out.push_str(&sentence(PROFILED_SPEED));
+    }
+}
+
+/// What the waiting would be if its cause were gone.
+fn as_if(out: &mut String, a: &Analysed, rank: usize) {
+    for row in a.analysis.as_if(rank, a.window) {
+        out.push_str(&sentence(&format!(
+            "{}: waits {} ms instead of {} ms, the loop {} ms instead of {} ms (its queue played again).",
+            row.what.text(),
+            ms(row.wait),
+            ms(row.measured_wait),
+            ms(row.time),
+            ms(row.measured_time),
+        )));
     }
 }
 
@@ -217,7 +247,8 @@ fn to_json(a: &Analysed, args: &Whatif, rank: usize, rates: Option<&Rates>) -> V
             "compute": ns(r.costs.compute), "load": ns(r.costs.load), "read": ns(r.costs.read),
             "handover": ns(r.costs.handover), "handover_in_loop": ns(r.costs.handover_in_loop),
             "handover_known": r.handover_known, "needed_workers": r.needed_workers,
-            "recommended_workers": r.recommended_workers, "job": r.job.time,
+            "recommended_workers": r.recommended(args.cores).ok().flatten(),
+            "recommended_reason": r.recommended(args.cores).err(), "job": r.job.time,
         })
     });
     json!({
@@ -225,6 +256,7 @@ fn to_json(a: &Analysed, args: &Whatif, rank: usize, rates: Option<&Rates>) -> V
         "measured_step": Steady::of(a, rank).pace.map(|p| p.per_step()),
         "measured": costs,
         "predictions": predictions,
+        "as_if": as_if_json(&a.analysis, rank, a.window),
         "no_sync": if args.no_sync { bubbles(a, rank).map(|(b, t)| json!({"bubble": b, "step_time": t})) } else { None },
     })
 }

@@ -268,6 +268,7 @@ fn rank_json(
     let rates = analysis.rates(r, window);
     out["rates"] = rates.as_ref().map_or(Value::Null, rates_json);
     out["whatif"] = rates.as_ref().map_or(Value::Null, |r| what_if(analysis, r));
+    out["as_if"] = as_if(analysis, r, window);
     out
 }
 
@@ -396,6 +397,7 @@ fn rates_json(r: &Rates) -> Value {
     out["batches"] = share(Some(r.batches));
     out["needed_workers"] = r.needed_workers.into();
     out["recommended_workers"] = r.recommended_workers.into();
+    out["recommended_reason"] = r.recommended_reason.clone().into();
     out["profiled"] = r.profiled.into();
     out["job"] = json!({
         "steps": r.job.steps, "epochs": r.job.epochs, "startup": whole(r.job.startup),
@@ -416,6 +418,22 @@ fn what_if(analysis: &Analysis, r: &Rates) -> Value {
         out.insert(n.to_string(), prediction.into());
     }
     out.into()
+}
+
+/// What the waiting would be if its cause were gone.
+///
+/// # Panics
+/// If there is no such rank.
+#[must_use]
+pub fn as_if(analysis: &Analysis, rank: usize, window: TimeRange) -> Value {
+    let all = analysis.as_if(rank, window).into_iter();
+    all.map(|a| {
+        json!({
+            "what": a.what.text(), "wait": a.wait, "measured_wait": a.measured_wait,
+            "time": a.time, "measured_time": a.measured_time,
+        })
+    })
+    .collect()
 }
 
 fn rank_table(analysis: &Analysis, window: TimeRange) -> Value {

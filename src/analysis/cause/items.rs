@@ -69,6 +69,8 @@ pub(super) struct Usual {
     /// Median rate of the visits that read something.
     pub mb_s: Option<f64>,
     pub visits: Vec<Visit>,
+    /// Median visit of a file, ns.
+    pub visit: i64,
     /// A visit of so long is slow, ns.
     slow: i64,
 }
@@ -105,6 +107,7 @@ impl Usual {
                 .zip(middle(1))
                 .map(|(a, b)| three_decimals(f64::midpoint(*a, *b))),
             slow: (SLOW * visit).max(visit.saturating_add(SLOW_BY)),
+            visit,
             visits: all,
         }
     }

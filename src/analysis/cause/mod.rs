@@ -51,6 +51,8 @@ pub struct Production {
     pub range: TimeRange,
     /// Recorded work by [`Group`], from reading to other work.
     by: [i64; WORK.len()],
+    /// Of it reading slow files for longer than is usual.
+    pub slow_reading: i64,
 }
 
 /// Groups of work on a batch.
@@ -344,10 +346,12 @@ impl Stage<'_> {
         };
         let usual = Usual::of(&of, self.files);
         let mut slow: FxHashMap<LaneId, Vec<usize>> = FxHashMap::default();
+        let mut longer: FxHashMap<LaneId, Vec<(i64, i64)>> = FxHashMap::default();
         for visit in usual.slow_visits() {
-            slow.entry(of[visit.of.0].lane)
-                .or_default()
-                .push(visit.of.1);
+            let (loader, item) = (of[visit.of.0], visit.of.1);
+            slow.entry(loader.lane).or_default().push(item);
+            let by = (loader.item(item).start, visit.read.ns - usual.visit);
+            longer.entry(loader.lane).or_default().push(by);
         }
         let scene = Scene {
             rank: self.rank,
@@ -374,7 +378,11 @@ impl Stage<'_> {
             iterators: iterators(&plan, &workers),
             workers: workers
                 .iter()
-                .map(|w| worker(&plan.children.all[*w], loading[w], &plan.batches[w].all))
+                .map(|w| {
+                    let slow = longer.get(&loading[w].lane).map_or(&[][..], Vec::as_slice);
+                    let batches = &plan.batches[w].all;
+                    worker(&plan.children.all[*w], loading[w], batches, slow)
+                })
                 .collect(),
             waits,
             ranges,
@@ -508,7 +516,13 @@ fn slow_files(usual: &Usual) -> Vec<SlowFile> {
     all
 }
 
-fn worker(child: &Child, loader: &Loader, batches: &[Batch]) -> LoaderWorker {
+/// `slow`: for each item with slow visits its start, and by how much they took longer than is usual, by start.
+fn worker(child: &Child, loader: &Loader, batches: &[Batch], slow: &[(i64, i64)]) -> LoaderWorker {
+    let slow_in = |range: TimeRange| {
+        let from = slow.partition_point(|s| s.0 < range.start);
+        let own = slow[from..].iter().take_while(|s| s.0 < range.end);
+        own.map(|s| s.1).sum()
+    };
     let productions = batches.iter().map(|b| {
         let mut by = [0; WORK.len()];
         for segment in loader.segments_in(b.range) {
@@ -517,7 +531,11 @@ fn worker(child: &Child, loader: &Loader, batches: &[Batch]) -> LoaderWorker {
                 by[place] += segment.range.clip(b.range).len();
             }
         }
-        Production { range: b.range, by }
+        Production {
+            range: b.range,
+            by,
+            slow_reading: slow_in(b.range),
+        }
     });
     LoaderWorker {
         pid: child.pid.clone(),

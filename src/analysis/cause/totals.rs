@@ -107,6 +107,8 @@ pub struct Totals {
     pub production_median: Option<i64>,
     /// The worker that is much slower than the others, and holds most of the judged waiting.
     pub slow_worker: Option<SlowWorker>,
+    /// The same, however much of the waiting it holds.
+    pub slowest: Option<SlowWorker>,
     /// Files with slow visits, slowest first.
     pub slow_files: Vec<SlowFile>,
     /// Median time from the batch's end to the wait's, in judged waits, ns.
@@ -256,14 +258,16 @@ impl Totals {
                 }
             })
             .collect();
-        self.slow_worker = self.find_slow_worker(&made, judged);
+        self.slowest = self.find_slowest(&made);
+        let held = |place: usize| {
+            let own = judged.iter().filter(|r| r.cause.worker == Some(place));
+            own.map(|r| r.weight()).sum::<i64>()
+        };
+        let holds_most = |s: &SlowWorker| mostly(held(s.place), self.judged);
+        self.slow_worker = self.slowest.filter(holds_most);
     }
 
-    fn find_slow_worker(
-        &self,
-        made: &BTreeMap<usize, Vec<i64>>,
-        judged: &[&Row<'_>],
-    ) -> Option<SlowWorker> {
+    fn find_slowest(&self, made: &BTreeMap<usize, Vec<i64>>) -> Option<SlowWorker> {
         if made.len() < 2 {
             return None;
         }
@@ -274,14 +278,9 @@ impl Totals {
         let rest = made.iter().filter(|(place, _)| **place != slowest.place);
         let mut rest: Vec<i64> = rest.flat_map(|(_, own)| own.iter().copied()).collect();
         let others = percentile(&mut rest, 50)?;
-        let own = judged
-            .iter()
-            .filter(|r| r.cause.worker == Some(slowest.place));
-        let held: i64 = own.map(|r| r.weight()).sum();
-        let holds = slowest.production > SLOW_WORKER * others && mostly(held, self.judged);
         let medians = self.workers.iter().filter(|w| w.place != slowest.place);
         let medians = medians.map(|w| w.production);
-        holds.then_some(SlowWorker {
+        (slowest.production > SLOW_WORKER * others).then_some(SlowWorker {
             place: slowest.place,
             own: slowest.production,
             others,

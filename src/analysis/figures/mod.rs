@@ -1,17 +1,20 @@
 //! Figures over any window, each defined at the function that computes it.
 
 pub(super) mod advice;
+pub(super) mod as_if;
 pub(super) mod chain;
 pub(super) mod device_memory;
 pub(super) mod gpu;
 pub(super) mod insight;
 pub(super) mod judged;
 pub(super) mod lag;
+pub(super) mod loading;
 pub(super) mod made;
 pub(super) mod memory;
 pub(super) mod names;
 pub(super) mod pace;
 pub(super) mod parts;
+mod queue;
 pub(super) mod ranks;
 pub(super) mod rates;
 pub(super) mod recorded;

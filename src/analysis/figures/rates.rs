@@ -1,19 +1,19 @@
 //! Rates of loading and training, and what another number of workers would do.
 
 use crate::analysis::Analysis;
+use crate::analysis::cause::decide::LoopCause;
 use crate::analysis::figures::judged::CycleRow;
 use crate::analysis::figures::pace::Pace;
-use crate::analysis::layers::ids::LayerId;
 use crate::analysis::sums::stats::percentile;
-use crate::model::{ProcessId, Role};
+use crate::model::Role;
 use crate::time::TimeRange;
 
 /// Beyond one per core, workers count this much (hyper-threads gave 30 %).
 const HYPER: f64 = 0.3;
 /// Recommended workers = needed × this.
 const HEADROOM: f64 = 1.25;
-/// A step waits when its wait is at least this share of it.
-const WAITING: i64 = 20;
+/// Workers that are at a batch for this share of the waiting are at their limit.
+const AT_LIMIT: f64 = 0.8;
 
 /// Costs per batch from which everything is predicted. All in ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -26,6 +26,9 @@ pub struct Costs {
     pub read: f64,
     /// h: hand-over per batch in a worker.
     pub handover: f64,
+    /// Loading work per batch of a worker that is much slower than the others; 0 where none is. Batches are taken in
+    /// order, so one in N waits for it.
+    pub slow: f64,
     /// h₀: hand-over in the loop itself, without workers.
     pub handover_in_loop: f64,
     /// Loading in the loop itself that the GPU works through, without workers: nothing where each step blocks.
@@ -43,15 +46,17 @@ impl Costs {
         n.min(cores) + HYPER * (n.min(2.0 * cores) - cores).max(0.0)
     }
 
-    /// Step time with `n` workers, ns: max(C, (L + h) / N); without workers C + L + h₀, less what the GPU works through.
+    /// Step time with `n` workers, ns: max(C, (L + h) / N), with a slow worker's L where there is one; without workers
+    /// C + L + h₀, less what the GPU works through.
     #[must_use]
     pub fn step(&self, n: u32, cores: Option<u32>) -> f64 {
         if n == 0 {
             let loading = self.load + self.handover_in_loop - self.hidden_in_loop;
             return self.compute + loading.max(0.0);
         }
+        let load = self.load.max(self.slow);
         self.compute
-            .max((self.load + self.handover) / Self::effective(n, cores))
+            .max((load + self.handover) / Self::effective(n, cores))
     }
 
     /// The same costs with a share of the data in memory, where reading takes `memory` per batch, ns.
@@ -168,8 +173,16 @@ pub struct Rates {
     pub rates: RateSet,
     /// Workers with which loading keeps up.
     pub needed_workers: Option<u32>,
-    /// With 25 % headroom.
+    /// With 25 % headroom, where more workers are the cure.
     pub recommended_workers: Option<u32>,
+    /// Why no number is recommended.
+    pub recommended_reason: Option<String>,
+    /// What the waiting comes from, where it can be told.
+    pub cause: Option<LoopCause>,
+    /// Mean share of the judged waiting in which a worker is at a batch.
+    pub busy: Option<f64>,
+    /// Putting items together is in the record; else it counts as hand-over.
+    pub collates: bool,
     /// For whole jobs.
     pub job: Job,
     /// A torch trace: profiled speed is not training speed.
@@ -211,6 +224,24 @@ pub struct WhatIf {
 }
 
 impl Rates {
+    /// How many workers to use on `cores` cores, or why another number is no cure.
+    ///
+    /// # Errors
+    /// The reason, as a clause.
+    pub fn recommended(&self, cores: Option<u32>) -> Result<Option<u32>, String> {
+        if let Some(cause) = self.cause.filter(|c| c.is_not_cured_by_workers()) {
+            return Err(format!("more workers do not cure {}", cause.words()));
+        }
+        let spare = self.costs.workers_recommended();
+        match cores {
+            Some(k) if self.workers >= k && self.busy.is_some_and(|b| b >= AT_LIMIT) => {
+                Err(format!("{} workers already fill {k} cores", self.workers))
+            }
+            Some(k) => Ok(spare.map(|n| n.min(k))),
+            None => Ok(spare),
+        }
+    }
+
     /// How far the model's step for what was measured lies from the measured one: +0.05 = 5 % above.
     #[must_use]
     pub fn off(&self) -> Option<f64> {
@@ -269,32 +300,28 @@ impl Analysis {
         let rows = &judged.cycles;
         let steady: Vec<&CycleRow> = judged.rows().collect();
         let pace = self.pace(&judged)?;
-        let figures = self.workers(rank, window);
-        let mut waits: Vec<i64> = steady.iter().map(|s| s.wait.unwrap_or(0)).collect();
-        let load_from_waits = figures.rows.is_empty() && self.loads_by_itself(rank);
-        let (batches, load) = if load_from_waits {
-            let sum: i64 = waits.iter().sum();
-            (rows.len() as f64, sum as f64 / waits.len().max(1) as f64)
-        } else {
-            let batches = self.batches(rank, window)?;
-            (batches, figures.load_sum as f64 / batches)
-        };
-        if batches <= 0.0 || load <= 0.0 {
+        let loading = self.loading(rank, window, &steady, rows.len())?;
+        if loading.batches <= 0.0 || loading.load <= 0.0 {
             return None;
         }
+        let load = loading.load;
         let workers = self.workers_at_once(rank);
-        let handover = self.handover(rank, window, &steady);
+        let handover = loading.handover;
+        let mut waits: Vec<i64> = steady.iter().map(|s| s.wait.unwrap_or(0)).collect();
         let wait = percentile(&mut waits, 50)? as f64;
         let alone = workers == 0;
         let costs = Costs {
             compute: pace.compute,
             load,
-            read: self.reading(rank, window) as f64 / batches,
+            read: loading.read,
             handover: handover.unwrap_or(0.0),
-            handover_in_loop: if alone && !load_from_waits {
-                (wait - load).max(0.0)
-            } else {
-                0.0
+            slow: loading.slow.filter(|_| !alone).unwrap_or(0.0),
+            handover_in_loop: match alone {
+                true if loading.from_waits => 0.0,
+                true => (wait - load).max(0.0),
+                // What is in the hand-over of a worker the loop has to do as well.
+                false if !loading.collates => handover.unwrap_or(0.0),
+                false => 0.0,
             },
             hidden_in_loop: if alone { pace.hidden } else { 0.0 },
         };
@@ -306,18 +333,23 @@ impl Analysis {
             .iter()
             .map(|s| (costly(s) - pace.wait).max(0.0))
             .sum();
-        Some(Rates {
+        let waiting = self.why_waited(rank, window);
+        let mut rates = Rates {
             costs,
             pace,
-            load_from_waits,
+            load_from_waits: loading.from_waits,
             workers,
-            batches,
+            batches: loading.batches,
             batch,
             samples_known: self.options.samples_per_step.is_some(),
             handover_known: handover.is_some(),
             rates: costs.rates(workers, batch),
             needed_workers: costs.workers_needed(),
-            recommended_workers: costs.workers_recommended(),
+            recommended_workers: None,
+            recommended_reason: None,
+            cause: waiting.as_ref().map(|w| w.cause),
+            busy: waiting.and_then(|w| w.totals.workers_busy()),
+            collates: loading.collates,
             job: Job {
                 steps: rows.len(),
                 epochs: firsts.len(),
@@ -328,53 +360,12 @@ impl Analysis {
                 time: window.len(),
             },
             profiled: (self.core.trace.sources().iter()).any(|s| s.tracer.slows_training),
-        })
-    }
-
-    /// Load spans per batch: all of them by all steps.
-    #[expect(clippy::cast_precision_loss, reason = "a ratio of counts")]
-    fn items_per_batch(&self, rank: usize) -> Option<f64> {
-        let lanes = self.rank_sets[rank].loaders.iter().flat_map(|l| &l.lanes);
-        let items: usize = lanes.map(|&l| self.items(l).len()).sum();
-        let steps = self.ranks[rank].steps.len();
-        (items > 0 && steps > 0).then(|| items as f64 / steps as f64)
-    }
-
-    /// Outermost load spans of a lane.
-    fn items(&self, lane: crate::model::LaneId) -> Vec<TimeRange> {
-        let spans = self.core.spans_of(lane, LayerId::LOAD);
-        let outer = crate::analysis::base::core::outermost(&spans);
-        outer.into_iter().map(|(_, r)| r).collect()
-    }
-
-    /// Batches whose load spans ended in a window.
-    #[expect(clippy::cast_precision_loss, reason = "a ratio of counts")]
-    fn batches(&self, rank: usize, window: TimeRange) -> Option<f64> {
-        let per_batch = self.items_per_batch(rank)?;
-        let lanes = self.rank_sets[rank].loaders.iter().flat_map(|l| &l.lanes);
-        let ended = |r: &TimeRange| r.end > window.start && r.end <= window.end;
-        let items: usize = lanes
-            .map(|&l| self.items(l).iter().filter(|r| ended(r)).count())
-            .sum();
-        Some(items as f64 / per_batch)
-    }
-
-    /// Reading inside loading, summed over processes, ns.
-    fn reading(&self, rank: usize, window: TimeRange) -> i64 {
-        let loaders = &self.rank_sets[rank].loaders;
-        let read = |process: Option<ProcessId>| {
-            let owner = crate::analysis::base::layer_sets::Owner::Process(process);
-            let owned = self.sets.owners.iter().filter(move |o| o.owner == owner);
-            owned.filter_map(|o| o.sets.get(&LayerId::IO_READ))
         };
-        loaders
-            .iter()
-            .map(|l| {
-                read(l.process)
-                    .map(|u| u.measure_common(&l.load, window))
-                    .sum::<i64>()
-            })
-            .sum()
+        match rates.recommended(None) {
+            Ok(workers) => rates.recommended_workers = workers,
+            Err(reason) => rates.recommended_reason = Some(reason),
+        }
+        Some(rates)
     }
 
     /// The most worker processes that load at the same time: those of a later epoch replace earlier ones.
@@ -387,38 +378,6 @@ impl Analysis {
         });
         let bag = crate::analysis::sums::bag::Bag::new(workers.filter_map(|w| w.load.hull()));
         u32::try_from(bag.max_depth()).unwrap_or(u32::MAX)
-    }
-
-    /// Hand-over cost of a batch: on worker lanes, the gap from the last load span of a batch to the first of the next,
-    /// where it begins while the loop waits. Median if more than half of the steps wait, else the 10th percentile.
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "items per batch is a small number; a cost is no time of an event"
-    )]
-    fn handover(&self, rank: usize, window: TimeRange, rows: &[&CycleRow]) -> Option<f64> {
-        let per_batch = self.items_per_batch(rank)?.round().max(1.0) as usize;
-        let wait = &self.ranks[rank].wait;
-        let mut gaps = Vec::new();
-        for loader in &self.rank_sets[rank].loaders {
-            for &lane in &loader.lanes {
-                if self.core.role(lane) != Role::Worker {
-                    continue;
-                }
-                let items = self.items(lane);
-                for batch in (per_batch..items.len()).step_by(per_batch) {
-                    let (end, next) = (items[batch - 1].end, items[batch].start);
-                    if window.contains(end) && next >= end && wait.contains(end) {
-                        gaps.push(next - end);
-                    }
-                }
-            }
-        }
-        let waits = |r: &&&CycleRow| r.wait.is_some_and(|w| w * WAITING >= r.time());
-        let waiting = rows.iter().filter(waits).count();
-        let q = if 2 * waiting > rows.len() { 50 } else { 10 };
-        percentile(&mut gaps, q).map(|g| g as f64)
     }
 }
 
@@ -449,6 +408,7 @@ mod tests {
             load: ns(load),
             read: ns([3.6, 3.4, 3.4, 3.3][row]),
             handover: ns(TABLE[1].2 + TABLE[1].3 - TABLE[1].1),
+            slow: 0.0,
             handover_in_loop: ns(TABLE[0].2 - TABLE[0].1),
             hidden_in_loop: 0.0,
         }
@@ -526,6 +486,10 @@ mod tests {
             rates: costs(1).rates(1, 2.0),
             needed_workers: None,
             recommended_workers: None,
+            recommended_reason: None,
+            cause: None,
+            busy: None,
+            collates: true,
             job: Job {
                 steps: 160,
                 epochs: 2,

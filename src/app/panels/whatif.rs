@@ -4,7 +4,7 @@ use egui::{Grid, RichText, Slider, Ui, vec2};
 use egui_plot::{AxisHints, Bar, BarChart, Plot, PlotPoint, Text};
 
 use super::panel::{Panel, Scope, busy_ui, empty_ui, waker};
-use crate::analysis::{Analysis, Basis, Rates, WhatIf, counted};
+use crate::analysis::{Analysis, AsIf, Basis, Rates, WhatIf, counted};
 use crate::app::model::action::Actions;
 use crate::app::model::document::Document;
 use crate::app::model::latest::{Job, Latest};
@@ -47,8 +47,8 @@ struct Question {
 #[derive(Default)]
 pub struct WhatIfPanel {
     question: Question,
-    /// Costs and rates of a rank in the scope.
-    job: Latest<Scope, Option<Rates>>,
+    /// Costs and rates of a rank in the scope, and what its waits would be if their cause were gone.
+    job: Latest<Scope, Option<(Rates, Vec<AsIf>)>>,
 }
 
 impl Panel for WhatIfPanel {
@@ -63,13 +63,16 @@ impl Panel for WhatIfPanel {
     fn ui(&mut self, ui: &mut Ui, doc: &Document, look: &Look, _actions: &mut Actions) {
         let (analysis, scope) = (doc.analysis.clone(), Scope::of(doc));
         let rank = scope.rank.unwrap_or(0);
-        let make = move || analysis.rates(rank, scope.range);
+        let make = move || {
+            let rates = analysis.rates(rank, scope.range)?;
+            Some((rates, analysis.as_if(rank, scope.range)))
+        };
         self.job.request(scope, make, waker(ui.ctx()));
         let Some(rates) = self.job.last().cloned() else {
             busy_ui(ui);
             return;
         };
-        let Some(rates) = &*rates else {
+        let Some((rates, as_if)) = &*rates else {
             let why = if scope.selected { NONE_HERE } else { NONE };
             empty_ui(ui, look, why);
             return;
@@ -89,7 +92,7 @@ impl Panel for WhatIfPanel {
                     ui.vertical(|ui| {
                         let known = doc.analysis.ranks()[rank].gpu.is_some();
                         chart_ui(ui, rates, question, known, look);
-                        notes_ui(ui, doc, rates, look);
+                        notes_ui(ui, doc, rates, as_if, look);
                     });
                 });
             });
@@ -294,7 +297,7 @@ fn chart_ui(ui: &mut Ui, rates: &Rates, question: Question, known: bool, look: &
     });
 }
 
-fn notes_ui(ui: &mut Ui, doc: &Document, rates: &Rates, look: &Look) {
+fn notes_ui(ui: &mut Ui, doc: &Document, rates: &Rates, as_if: &[AsIf], look: &Look) {
     let costs = &rates.costs;
     let mut lines = vec![format!(
         "Measured per batch: {} without waiting, {} loading ({} of it reading), {} hand-over.",
@@ -304,6 +307,20 @@ fn notes_ui(ui: &mut Ui, doc: &Document, rates: &Rates, look: &Look) {
         ns(costs.handover)
     )];
     lines.extend(rates.keeps_up());
+    match &rates.recommended_reason {
+        Some(why) => lines.push(format!("No number of workers is recommended: {why}.")),
+        None => lines.push("More workers help only if there are cores for them.".to_owned()),
+    }
+    lines.extend(as_if.iter().map(|a| {
+        format!(
+            "{}: waits {} instead of {}, the loop {} instead of {} (its queue played again).",
+            a.what.text(),
+            format_ns(a.wait),
+            format_ns(a.measured_wait),
+            format_ns(a.time),
+            format_ns(a.measured_time)
+        )
+    }));
     if let Some(off) = rates.off().filter(|o| o.abs() >= ROUGH) {
         let off = off * 100.0;
         lines.push(format!(

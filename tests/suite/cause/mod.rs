@@ -1,6 +1,7 @@
 //! Why loops waited: every field of the reference that the report has, recorded runs against the log of what really
 //! happened, and what must hold however the files are changed.
 
+mod as_if;
 mod excused;
 mod made;
 mod pairs;

@@ -330,7 +330,13 @@ ranks.*.rates.load_from_waits | flag | The loop loads by itself: its waits stand
 ranks.*.rates.workers | count | Workers that loaded at the same time
 ranks.*.rates.batches | count | Batches loaded
 ranks.*.rates.needed_workers | count | Workers with which loading keeps up
-ranks.*.rates.recommended_workers | count | The same with 25 % headroom
+ranks.*.rates.recommended_workers | count | The same with 25 % headroom; `null` where more workers are no cure
+ranks.*.rates.recommended_reason | text | Why not
+ranks.*.as_if.*.what | text | If what the waiting comes from were gone; the loader's queue played again
+ranks.*.as_if.*.wait | ns | All waits, as played
+ranks.*.as_if.*.measured_wait | ns | As recorded
+ranks.*.as_if.*.time | ns | From the first wait to the end of the last one of each iterator, as played
+ranks.*.as_if.*.measured_time | ns | As recorded
 ranks.*.rates.profiled | flag | The tracer slows training: profiled speed is not training speed
 ranks.*.rates.job.steps | count | Steps of the job
 ranks.*.rates.job.epochs | count | Runs of the loader

@@ -2,6 +2,8 @@
 
 use super::{Writer, count, counted, part, percent, shorten};
 use crate::analysis::Analysis;
+use crate::analysis::cause::decide::LoopCause;
+use crate::analysis::cause::parts::Group;
 use crate::analysis::figures::rates::Rates;
 use crate::analysis::verdict::facts::Facts;
 use crate::analysis::verdict::issue::{Pattern, Place, Sentences};
@@ -101,9 +103,19 @@ impl Writer<'_> {
         }
     }
 
+    /// What is known to help, where the cause of the waiting is known.
+    fn cure(&self, fits: impl Fn(LoopCause) -> bool) -> Option<String> {
+        let (rank, window) = (self.facts.rank, self.facts.judged.window);
+        let waiting = self.analysis.why_waited(rank, window)?;
+        fits(waiting.cause).then(|| self.analysis.advice(rank, window, &waiting))
+    }
+
     /// What to do about waits for data.
     fn faster_loading(&self) -> String {
         let gain = format!("{} can be won.", capital(&self.at_most(self.issue.value)));
+        if let Some(cure) = self.cure(tells_of_waits) {
+            return format!("{cure} {gain}");
+        }
         if self.issue.details.pattern == Some(Pattern::Burst) {
             return format!(
                 "Look at what these batches read (a shard, a large file); more workers help only if they can read ahead over it. {gain}"
@@ -136,10 +148,10 @@ impl Writer<'_> {
                 self.spread(),
                 inside(analysis, self.facts)
             ),
-            next: if alone {
-                more_workers(analysis, self.facts)
-            } else {
-                record_gpu(analysis, self.facts.rank, ", or look at the workers table")
+            next: match self.cure(tells_of_waits) {
+                Some(cure) => cure,
+                None if alone => more_workers(analysis, self.facts),
+                None => record_gpu(analysis, self.facts.rank, ""),
             },
         }
     }
@@ -181,10 +193,16 @@ impl Writer<'_> {
                 "Between the starts {between}; they are {} of the record.",
                 super::rough_percent(part(judged.judged, judged.total()))
             ),
-            next: format!(
-                "Fewer, longer epochs start it less often; {} can be won, less the loading of one batch per start.",
-                self.at_most(self.issue.value)
-            ),
+            next: match self.cure(|cause| cause == LoopCause::Start) {
+                Some(cure) => format!(
+                    "{cure} {} can be won.",
+                    capital(&self.at_most(self.issue.value))
+                ),
+                None => format!(
+                    "Fewer, longer epochs start it less often; {} can be won, less the loading of one batch per start.",
+                    self.at_most(self.issue.value)
+                ),
+            },
         }
     }
 
@@ -212,6 +230,19 @@ impl Writer<'_> {
             next: String::new(),
         }
     }
+}
+
+/// A cause that says why single batches came late.
+fn tells_of_waits(cause: LoopCause) -> bool {
+    !matches!(
+        cause,
+        LoopCause::Unknown
+            | LoopCause::Start
+            | LoopCause::Little
+            | LoopCause::Of(
+                Group::Start | Group::End | Group::Blocked | Group::Unknown | Group::UnrecordedWork
+            )
+    )
 }
 
 /// ` (every 8th)`.
@@ -254,7 +285,7 @@ fn more_workers(analysis: &Analysis, facts: &Facts<'_>) -> String {
         );
     }
     match keeps_up {
-        Some(k) => format!("{k} See the workers table."),
+        Some(k) => format!("{k} They help only if there are cores for them."),
         None => "More workers (num_workers), cheaper transforms or faster storage; the workers are not in this record."
             .to_owned(),
     }
