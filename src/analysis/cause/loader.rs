@@ -359,6 +359,9 @@ pub(super) fn flatten(spans: impl Iterator<Item = (TimeRange, Part)>) -> Vec<Seg
     out
 }
 
+/// Spans per loader that are looked at for numbers of batches: where none of them has one, none has.
+const SAMPLE: usize = 256;
+
 /// Reads what args say of the spans of loaders: files, bytes, numbers of batches. `with_ids` tells for each whether batch
 /// numbers are asked for.
 pub(super) fn read_args(
@@ -369,8 +372,8 @@ pub(super) fn read_args(
     files: &mut Files,
 ) {
     let trace = &core.trace;
-    let mut wanted = Vec::new();
     let mut of_lane: FxHashMap<LaneId, usize> = FxHashMap::default();
+    let mut sample = Vec::new();
     for (i, (loader, with_ids)) in loaders.iter().enumerate() {
         let source = trace.source(trace.lane(loader.lane).source);
         // Rows of tables hold nothing of the kind, and each would be a query.
@@ -378,17 +381,30 @@ pub(super) fn read_args(
             continue;
         }
         of_lane.insert(loader.lane, i);
-        let asked = |w: &&Work| w.part == Part::Read || *with_ids;
-        wanted.extend(loader.spans.iter().filter(asked).map(|w| w.span));
+        if *with_ids {
+            let work = loader.spans.iter().filter(|w| w.part != Part::Read);
+            sample.extend(work.take(SAMPLE).map(|w| w.span));
+        }
     }
-    if wanted.is_empty() {
-        return;
+    let mut numbered = vec![false; loaders.len()];
+    args.each(&sample, go_on, &mut |span, arg| {
+        if let Some(&at) = of_lane.get(&trace.spans().lane(span)) {
+            numbered[at] |= batch_id(arg).is_some();
+        }
+        true
+    });
+    let mut wanted = Vec::new();
+    for ((loader, _), numbered) in loaders.iter().zip(&numbered) {
+        if of_lane.contains_key(&loader.lane) {
+            let asked = |w: &&Work| w.part == Part::Read || *numbered;
+            wanted.extend(loader.spans.iter().filter(asked).map(|w| w.span));
+        }
     }
     args.each(&wanted, go_on, &mut |span, arg| {
         let Some(&at) = of_lane.get(&trace.spans().lane(span)) else {
             return true;
         };
-        let (loader, with_ids) = &mut loaders[at];
+        let loader = &mut loaders[at].0;
         let Ok(place) = loader.spans.binary_search_by_key(&span, |w| w.span) else {
             return true;
         };
@@ -399,7 +415,9 @@ pub(super) fn read_args(
                 work.bytes = read_bytes(trace.span_name(span), arg);
             }
         }
-        if *with_ids && let Some(id) = batch_id(arg) {
+        if numbered[at]
+            && let Some(id) = batch_id(arg)
+        {
             loader.ids.push((work.range, id));
         }
         true

@@ -50,9 +50,9 @@ impl Analysis {
         rows: &[&CycleRow],
         all: usize,
     ) -> Option<Loading> {
-        let waits = rows.iter().filter(|r| waits(r)).count();
+        let waiting = rows.iter().filter(waits).count();
         // Median if more than half of the steps wait, else the 10th percentile.
-        let q = if 2 * waits > rows.len() { 50 } else { 10 };
+        let q = if 2 * waiting > rows.len() { 50 } else { 10 };
         let found = self
             .by_batches(rank, window, q)
             .or_else(|| self.by_the_loop(rank, window));

@@ -26,6 +26,9 @@ const WINDOW: usize = 8 << 20;
 /// Inflated bytes that are asked for at once.
 const BUFFER: usize = 256 << 10;
 
+/// Bytes of a plain file that are read at once: the args of neighbours lie side by side.
+const BLOCK: usize = 64 << 10;
+
 /// Args above this are not shown.
 const LARGEST: usize = 256 << 20;
 
@@ -94,8 +97,37 @@ impl SharedArgs {
     }
 }
 
+/// A plain file, with the block that was read last.
+struct Blocks {
+    file: File,
+    /// Offset of the block's first byte.
+    from: u64,
+    block: Vec<u8>,
+}
+
+impl Blocks {
+    fn bytes(&mut self, offset: u64, len: usize) -> io::Result<Vec<u8>> {
+        let held = |this: &Self| {
+            let start = usize::try_from(offset.checked_sub(this.from)?).ok()?;
+            this.block
+                .get(start..start.checked_add(len)?)
+                .map(<[u8]>::to_vec)
+        };
+        if let Some(bytes) = held(self) {
+            return Ok(bytes);
+        }
+        self.file.seek(SeekFrom::Start(offset))?;
+        self.from = offset;
+        self.block.clear();
+        let most = len.max(BLOCK) as u64;
+        (&mut self.file).take(most).read_to_end(&mut self.block)?;
+        // At the end of the file there is less.
+        Ok(self.block[..len.min(self.block.len())].to_vec())
+    }
+}
+
 enum Opened {
-    File(File),
+    File(Blocks),
     Stream(Stream),
     Rows(Box<dyn RowArgs>),
 }
@@ -207,7 +239,13 @@ impl ArgsReader {
 fn open(path: &Path, origin: &ArgsOrigin) -> Result<Opened, LoadError> {
     match origin {
         ArgsOrigin::File => open_regular(path)
-            .map(Opened::File)
+            .map(|file| {
+                Opened::File(Blocks {
+                    file,
+                    from: 0,
+                    block: Vec::new(),
+                })
+            })
             .map_err(|e| LoadError::io(path, &e)),
         ArgsOrigin::Archive { archive, member } => {
             let (archive, member) = archive::find(archive, member)?;
@@ -253,12 +291,7 @@ impl Opened {
 
     fn bytes(&mut self, offset: u64, len: usize, go_on: &dyn Fn() -> bool) -> io::Result<Vec<u8>> {
         match self {
-            Self::File(file) => {
-                file.seek(SeekFrom::Start(offset))?;
-                let mut bytes = Vec::new();
-                file.take(len as u64).read_to_end(&mut bytes)?;
-                Ok(bytes)
-            }
+            Self::File(blocks) => blocks.bytes(offset, len),
             Self::Stream(stream) => stream.bytes(offset, len, go_on),
             Self::Rows(_) => Ok(Vec::new()),
         }
