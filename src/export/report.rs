@@ -311,9 +311,9 @@ fn loop_json(analysis: &Analysis, r: usize, window: TimeRange, light: bool) -> V
         "n_fetch": f.n_fetch,
         "wait": f.wait.unwrap_or(0), "wait_exposed": on_gpu(f.wait_exposed),
         "wait_hidden": on_gpu(f.wait_hidden), "wait_unrecorded": f.wait_unrecorded.unwrap_or(0),
-        "steps_how": rank.steps_how.text(),
+        "steps_how": rank.steps_how.key(),
         "steps_confidence": cycles.confidence.map(|c| {
-            json!({"source": rank.steps_how.text(), "marks": c.marks, "regular": c.regular})
+            json!({"source": rank.steps_how.key(), "marks": c.marks, "regular": c.regular})
         }),
         "starts": cycles.all.iter().filter(|c| c.first).count(),
         "restarts": cycles.restarts.len(),

@@ -92,6 +92,15 @@ impl StepSource {
         }
     }
 
+    /// The name in JSON, which stays while words change.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::FetchesInsideSteps => "from fetch (explicit steps hold several batches)",
+            Self::Explicit | Self::Fetches | Self::Optimizer => self.text(),
+        }
+    }
+
     /// The words of reports.
     #[must_use]
     pub fn text(self) -> &'static str {
