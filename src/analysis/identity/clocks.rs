@@ -350,13 +350,12 @@ fn say(who: &mut Identity, clock: &ClockRelation) {
             "behind"
         };
         let by = format_ns(clock.offset.saturating_abs());
-        let witnesses: usize = clock.witnesses.values().sum();
         let text = match clock.interval {
             Some([low, high]) => format!(
-                "The clock of {own} runs {by} {way} that of {reference} ({} to {}, {witnesses} spans recorded by both): \
-                 moved.",
+                "The clock of {own} runs {by} {way} that of {reference} ({} to {}, told by {}): moved.",
                 format_ns(low),
                 format_ns(high),
+                clock.told_by(),
             ),
             None => format!(
                 "The clock of {own} is taken to run {by} {way} that of {reference}, as that of another file of its host \
