@@ -55,6 +55,18 @@ fn slowdown(found: &Comparison, args: &Check) -> (Line, Vec<String>) {
     let limit = found.limit;
     let within = found.within(limit, args.allow_other_program);
     let mut below = vec![found.headline()];
+    // A job is as slow as its slowest rank: one that nothing is compared with may be that.
+    let alone: usize = found.ranks_only.iter().map(Vec::len).sum();
+    let within = within.filter(|_| alone == 0);
+    for (side, ranks) in ["before", "after"].iter().zip(&found.ranks_only) {
+        if !ranks.is_empty() {
+            let all: Vec<String> = ranks.iter().map(u32::to_string).collect();
+            let all = all.join(", ");
+            below.push(format!(
+                "Ranks only {side}: {all}. Nothing tells whether they became slower."
+            ));
+        }
+    }
     let effects = |u: &&crate::analysis::compare::Unlike| u.what.effect() == Effect::Part;
     if found.refused.is_none() {
         let unlike = found.unlike.iter().filter(effects);

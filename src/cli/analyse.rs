@@ -88,6 +88,7 @@ pub fn analyse(opened: Opened, scope: &Scope) -> Result<Analysed, CliError> {
     });
     // Nobody cancels: the progress function above never says stop.
     let analysis = built.map_err(|e| CliError::Usage(e.to_string()))?;
+    unused_loops(&analysis, &options, scope)?;
     let window = window(&trace, scope)?;
     let rank = rank(&analysis, scope)?;
     Ok(Analysed {
@@ -157,6 +158,22 @@ fn window(trace: &Trace, scope: &Scope) -> Result<TimeRange, CliError> {
             "--range {text} lies outside the trace, which is {} long.",
             crate::time::format_ns(extent.len())
         )))
+    }
+}
+
+/// Refuses a lane that was named as a loop and can be none.
+fn unused_loops(analysis: &Analysis, options: &Options, scope: &Scope) -> Result<(), CliError> {
+    let taken = |lane: &LaneId| {
+        let mut ranks = analysis.ranks().iter();
+        ranks.any(|r| r.loop_lanes.contains(lane))
+    };
+    let named = options.loop_lanes.iter().zip(&scope.loop_lanes);
+    let mut unused = named.filter(|(lane, _)| !taken(lane));
+    match unused.next() {
+        None => Ok(()),
+        Some((_, key)) => Err(CliError::Usage(format!(
+            "The lane `{key}` can be no training loop: it is no thread of a training process, or another one was named for its rank."
+        ))),
     }
 }
 

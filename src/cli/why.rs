@@ -44,7 +44,8 @@ pub fn run(args: &Why, out: &mut dyn Write) -> Result<u8, CliError> {
         waits.iter().any(|&w| all[w].kind != Kind::Unknown)
     };
     let asked = args.wait.is_some() || args.step.is_some();
-    Ok(match asked && !chosen.iter().any(told) {
+    let some = chosen.iter().any(|(_, waits)| !waits.is_empty());
+    Ok(match asked && some && !chosen.iter().any(told) {
         true => EXIT_INCONCLUSIVE,
         false => 0,
     })
@@ -62,6 +63,9 @@ fn chosen(a: &Analysed, args: &Why) -> Result<Vec<(usize, Vec<usize>)>, CliError
                 "There is no wait {wait}: the loop has {n}, numbered from 0."
             ))),
         };
+    }
+    if ranks.is_empty() {
+        return Ok(Vec::new());
     }
     if args.wait.is_some() {
         return Err(CliError::Usage(
@@ -82,9 +86,7 @@ fn chosen(a: &Analysed, args: &Why) -> Result<Vec<(usize, Vec<usize>)>, CliError
     }
     let top = |rank: usize| {
         let causes = a.analysis.causes(rank);
-        let mut all: Vec<usize> = (0..causes.waits.len())
-            .filter(|&w| a.window.contains(causes.range(w).start))
-            .collect();
+        let mut all: Vec<usize> = waits_of(a, rank).collect();
         let cost = |w: &usize| causes.range(*w).len() - causes.waits[*w].parts.hidden();
         all.sort_by_key(|w| (std::cmp::Reverse(cost(w)), *w));
         all.truncate(args.top);
@@ -120,6 +122,7 @@ fn to_json(a: &Analysed, rank: usize, waits: &[usize]) -> Value {
         "rank": a.analysis.ranks()[rank].rank,
         "cause": cause_of_loop(&a.analysis, rank, a.window),
         "waits": waits.iter().map(wait).collect::<Value>(),
+        "n_waits": waits_of(a, rank).count(),
     })
 }
 
@@ -165,7 +168,27 @@ fn to_text(out: &mut String, a: &Analysed, rank: usize, waits: &[usize], all: bo
     for &wait in waits {
         one(out, a, rank, wait);
     }
+    let more = match all {
+        true => waits_of(a, rank).count() - waits.len(),
+        false => 0,
+    };
+    if more > 0 {
+        let text = format!(
+            "{} shorter: --top N shows them.",
+            were(more as u64, "more wait")
+        );
+        out.push_str(&sentence(&text));
+    }
+    if waits.is_empty() && !all {
+        out.push_str(&sentence("No wait begins in this step."));
+    }
     out.push('\n');
+}
+
+/// The waits of a rank that begin in the window.
+fn waits_of(a: &Analysed, rank: usize) -> impl Iterator<Item = usize> {
+    let causes = a.analysis.causes(rank);
+    (0..causes.waits.len()).filter(|&w| a.window.contains(causes.range(w).start))
 }
 
 fn groups(out: &mut String, waiting: &Waiting) {

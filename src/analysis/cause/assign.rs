@@ -205,8 +205,11 @@ impl Workers<'_> {
                     by_id,
                     ..blank.clone()
                 };
-                if effort == 0 || (violation.is_none() && fits.is_some()) {
+                if violation.is_none() && fits.is_some() {
                     return refused(first.unwrap_or(found), Reason::SeveralFit);
+                }
+                if effort == 0 {
+                    return refused(first.unwrap_or(found), Reason::TooManyWays);
                 }
                 if violation.is_none() {
                     fits = Some(found.clone());
@@ -242,7 +245,7 @@ impl Workers<'_> {
         group: &[Worker],
         by_id: bool,
         used: &Used,
-    ) -> Vec<(Vec<Worker>, usize)> {
+    ) -> impl std::iter::Iterator<Item = (Vec<Worker>, usize)> + use<> {
         let mut groups = vec![group.to_vec()];
         if !asked.silent.is_empty() {
             let mut all: Vec<(i64, Worker)> = asked.silent.to_vec();
@@ -261,10 +264,9 @@ impl Workers<'_> {
             Some(_) => 0,
             None => self.early(asked, group, used),
         };
-        let from = asked.offset.filter(|_| !by_id).unwrap_or(0);
+        let from = asked.offset.unwrap_or(0);
         let each = groups.into_iter();
-        each.flat_map(|g| (from..=from + last).map(move |o| (g.clone(), o)))
-            .collect()
+        each.flat_map(move |g| (from..=from + last).map(move |o| (g.clone(), o)))
     }
 
     /// How many batches of a group could have been delivered before the iterator's first wait.
@@ -296,7 +298,8 @@ impl Workers<'_> {
         way: &Try<'_>,
         effort: &mut usize,
     ) -> (Vec<Option<Made>>, Option<Violation>) {
-        let mut out = Vec::with_capacity(asked.waits.len());
+        let mut out = Vec::new();
+        *effort = effort.saturating_sub(1);
         if let Some(violation) = self.unborn(&way.group) {
             return (out, Some(violation));
         }
@@ -378,7 +381,8 @@ impl Workers<'_> {
             }
         }
         for (k, wait) in asked.waits.iter().enumerate() {
-            let hit = i64::try_from(k).ok().and_then(|k| of.get(&k)).copied();
+            let number = i64::try_from(k + way.offset).ok();
+            let hit = number.and_then(|n| of.get(&n)).copied();
             let late = hit
                 .and_then(|m| self.batch(m))
                 .map(|b| b.range.end - wait.end);

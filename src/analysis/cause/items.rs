@@ -190,41 +190,35 @@ pub(super) fn blame(
     let name = |f: &FileId| &names.names[f.0 as usize];
     files.sort_by(|a, b| b.1.ns.cmp(&a.1.ns).then_with(|| name(&a.0).cmp(name(&b.0))));
     files.truncate(NAMED);
+    // A read may lie in another one: every moment counts once.
     let reads = loader.inside(item).filter(|s| s.part == Part::Read);
-    let reads: i64 = reads.map(|s| s.range.clip(window).len()).sum();
     let between = loader.between_in(range).iter();
     let between = between.filter(|b| range.covers(b.range));
-    let between: i64 = between.map(|b| b.range.clip(window).len()).sum();
+    let reading = reads.map(|s| s.range).chain(between.map(|b| b.range));
+    let reading = Union::new(reading.map(|r| r.clip(window)).collect());
     Some(Blame {
         range,
         span: loader.spans[loader.items[item]].span,
         in_wait,
         median: usual.item,
-        reading: reads + between,
+        reading: reading.measure(),
         files,
         mb_s_median: usual.mb_s,
     })
 }
 
-/// How long each file was read inside a window, by file.
+/// How long each file was read inside a window, by file: every moment once.
 pub(super) fn reading_in(loader: &Loader, window: TimeRange) -> Vec<(FileId, i64)> {
-    let mut of: FxHashMap<FileId, i64> = FxHashMap::default();
-    let mut add = |file: FileId, range: TimeRange| {
-        let ns = range.clip(window).len();
-        if ns > 0 {
-            *of.entry(file).or_default() += ns;
-        }
-    };
+    let mut of: FxHashMap<FileId, Vec<TimeRange>> = FxHashMap::default();
     let reads = loader.overlapping(window).filter(|s| s.part == Part::Read);
-    for span in reads {
-        if let Some(file) = span.file {
-            add(file, span.range);
-        }
+    let reads = reads.filter_map(|s| Some((s.file?, s.range)));
+    let between = loader.between_in(window).iter().map(|b| (b.file, b.range));
+    for (file, range) in reads.chain(between) {
+        of.entry(file).or_default().push(range.clip(window));
     }
-    for gap in loader.between_in(window) {
-        add(gap.file, gap.range);
-    }
-    let mut out: Vec<(FileId, i64)> = of.into_iter().collect();
+    let of = of.into_iter();
+    let times = of.map(|(file, ranges)| (file, Union::new(ranges).measure()));
+    let mut out: Vec<(FileId, i64)> = times.filter(|(_, ns)| *ns > 0).collect();
     out.sort_unstable_by_key(|(file, _)| *file);
     out
 }

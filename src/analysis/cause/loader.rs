@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::parts::{Part, Sayings};
 use crate::analysis::base::core::Core;
+use crate::analysis::base::lanes::MaxTree;
 use crate::analysis::layers::classify::{ArgSource, GoOn};
 use crate::analysis::layers::ids::LayerId;
 use crate::analysis::layers::names::norm_name;
@@ -72,8 +73,8 @@ pub(super) struct Loader {
     pub lane: LaneId,
     /// By start, longest first.
     pub spans: Vec<Work>,
-    /// Latest end of the spans up to each.
-    reach: Vec<i64>,
+    /// Ends of the spans.
+    ends: MaxTree,
     /// Places in `spans` of the outermost items.
     pub items: Vec<usize>,
     /// Outermost collates.
@@ -138,11 +139,10 @@ impl Loader {
     }
 
     fn find_items(&mut self) {
-        let mut reach = i64::MIN;
+        let ends: Vec<i64> = self.spans.iter().map(|s| s.range.end).collect();
+        self.ends = MaxTree::new(&ends);
         let mut end: Option<i64> = None;
         for (i, span) in self.spans.iter().enumerate() {
-            reach = reach.max(span.range.end);
-            self.reach.push(reach);
             if span.part == Part::Item && end.is_none_or(|e| span.range.start >= e) {
                 self.items.push(i);
                 end = Some(span.range.end);
@@ -177,12 +177,19 @@ impl Loader {
             .map(|(_, s)| s)
     }
 
-    /// Spans that share time with a window, by start.
+    /// Spans that share time with a window, by start. Costs what is found, however long a span around all others is.
     pub fn overlapping(&self, window: TimeRange) -> impl Iterator<Item = &Work> {
-        let from = self.reach.partition_point(|&r| r <= window.start);
         let to = self.spans.partition_point(|s| s.range.start < window.end);
-        let spans = &self.spans[from.min(to)..to];
-        spans.iter().filter(move |s| s.range.end > window.start)
+        let mut found = Vec::new();
+        self.ends.above(window.start, 0..to, &mut |i| found.push(i));
+        found.into_iter().map(|i| &self.spans[i])
+    }
+
+    /// Spans that begin in a window, by start.
+    pub fn starting(&self, window: TimeRange) -> &[Work] {
+        let from = self.spans.partition_point(|s| s.range.start < window.start);
+        let to = self.spans.partition_point(|s| s.range.start < window.end);
+        &self.spans[from..to.max(from)]
     }
 
     /// Places in `items` of those that share time with a window.

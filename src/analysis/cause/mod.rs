@@ -6,16 +6,19 @@
 //! waits ─▶ iterators ─▶ who may have served ┴─▶ assignment ─▶ partition of each wait ─▶ totals ─▶ decision
 //! ```
 //!
-//! `parts` what a span is · `loader` the lane on which a process loads · `items` items and files · `batches` where a batch
+//! `parts` what a span is · `loader` the lane on which a process loads · `items`, `files` items and files · `batches` where a batch
 //! ends · `iterators` which waits go together · `assign` who made which batch, where only one way is admissible · `plan` all
 //! of it for one loop · `frames` the loop's Python frames · `partition`, `wait` the cause of a wait · `totals`, `decide` what
 //! a loop's waiting comes from. Worked out once; a part that the record does not tell is unknown, and says why.
 
-use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::batches::Batch;
+use self::files::{FileSum, file_sums, slow_files};
 use self::frames::Frames;
-use self::items::{FileRead, Usual};
+use self::items::Usual;
 use self::loader::{FileId, Files, Loader, read_args};
 use self::parts::{Group, Sayings};
 use self::plan::{Child, Children, Known, Plan};
@@ -33,6 +36,7 @@ use crate::time::TimeRange;
 pub(in crate::analysis) mod assign;
 mod batches;
 pub(in crate::analysis) mod decide;
+mod files;
 mod frames;
 pub(in crate::analysis) mod items;
 mod iterators;
@@ -115,14 +119,6 @@ pub struct IteratorCauses {
     pub reason: Option<reason::Reason>,
 }
 
-/// All reading of one file.
-#[derive(Clone, Debug, Default)]
-pub(in crate::analysis) struct FileSum {
-    name: String,
-    pub read: FileRead,
-    pub visits: usize,
-}
-
 /// The causes of a loop's waits.
 #[derive(Debug, Default)]
 pub struct RankCauses {
@@ -133,7 +129,10 @@ pub struct RankCauses {
     /// Processes that make batches, by number.
     pub workers: Vec<LoaderWorker>,
     pub(in crate::analysis) ranges: Vec<TimeRange>,
-    pub(in crate::analysis) files: Vec<FileSum>,
+    /// Names of the files of the whole trace.
+    names: Arc<[String]>,
+    /// What was read of those that its workers read, by file.
+    files: Vec<(FileId, FileSum)>,
     pub(in crate::analysis) slow_files: Vec<SlowFile>,
     /// Waits during a checkpoint, or for a batch made during one.
     pub(in crate::analysis) in_checkpoint: totals::Places,
@@ -145,7 +144,13 @@ impl RankCauses {
     /// The name of a file.
     #[must_use]
     pub fn file(&self, id: FileId) -> &str {
-        self.files.get(id.0 as usize).map_or("", |f| &f.name)
+        self.names.get(id.0 as usize).map_or("", String::as_str)
+    }
+
+    /// What was read of a file.
+    pub(in crate::analysis) fn read_of(&self, id: FileId) -> Option<FileSum> {
+        let place = self.files.binary_search_by_key(&id, |(file, _)| *file);
+        place.ok().map(|p| self.files[p].1)
     }
 
     /// When a wait was.
@@ -220,7 +225,10 @@ pub(in crate::analysis) fn find(
     }
     let counts = counts(core, ranks, args, go_on);
     let mut out = Vec::with_capacity(ranks.len());
-    for ((rank, counts), children) in ranks.iter().zip(&counts).zip(children) {
+    let copied = copied(core, ranks);
+    let names: Arc<[String]> = files.names.clone().into();
+    let of_ranks = ranks.iter().zip(&counts).zip(&copied);
+    for (((rank, counts), copied), children) in of_ranks.zip(children) {
         if rank.waits.all.is_empty() || !go_on() {
             out.push(RankCauses::default());
             continue;
@@ -232,6 +240,8 @@ pub(in crate::analysis) fn find(
             loaders: &loaders,
             of_process: &of_process,
             files: &files,
+            names: &names,
+            copied,
         };
         out.push(stage.causes(counts, children));
     }
@@ -306,6 +316,34 @@ fn counts(
     out
 }
 
+/// By rank and wait: bytes of the copies to the GPU that were launched between its end and the next one.
+fn copied(core: &Core, ranks: &[Rank]) -> Vec<Vec<Option<i64>>> {
+    use crate::model::CopyKind::HostToDevice;
+    let blank = ranks.iter().map(|r| vec![None; r.waits.all.len()]);
+    let mut out: Vec<Vec<Option<i64>>> = blank.collect();
+    let with_gpu = ranks.iter().enumerate().filter(|(_, r)| r.gpu.is_some());
+    let lanes = with_gpu.flat_map(|(i, r)| r.loop_lanes.iter().map(move |&l| (l, i)));
+    let of_lane: FxHashMap<LaneId, usize> = lanes.collect();
+    let trace = &core.trace;
+    let copies = trace.copies().iter();
+    for (span, copy) in copies.filter(|(_, c)| c.kind == Some(HostToDevice)) {
+        let Some((call, bytes)) = trace.launch_of(*span).zip(copy.bytes) else {
+            continue;
+        };
+        let Some(&rank) = of_lane.get(&trace.spans().lane(call)) else {
+            continue;
+        };
+        let start = trace.spans().start(call);
+        let waits = &ranks[rank].waits.all;
+        let next = waits.partition_point(|w| w.range.end <= start);
+        if let Some(place) = next.checked_sub(1) {
+            let sum: &mut Option<i64> = &mut out[rank][place];
+            *sum = Some(sum.unwrap_or(0).saturating_add(bytes));
+        }
+    }
+    out
+}
+
 /// One rank on its way.
 struct Stage<'a> {
     core: &'a Core,
@@ -314,6 +352,9 @@ struct Stage<'a> {
     loaders: &'a [(Loader, bool)],
     of_process: &'a FxHashMap<usize, usize>,
     files: &'a Files,
+    names: &'a Arc<[String]>,
+    /// By wait: see [`copied`].
+    copied: &'a [Option<i64>],
 }
 
 impl Stage<'_> {
@@ -328,14 +369,18 @@ impl Stage<'_> {
             loader.makes_batches().then_some((w, loader))
         });
         let loading: FxHashMap<usize, &Loader> = loading.collect();
+        let tolerance = self.tolerance(&loading);
         let known = Known {
             core: self.core,
             rank: self.rank,
             counts,
             loaders: &loading,
-            tolerance: self.tolerance(&loading),
+            tolerance: tolerance.unwrap_or(0),
         };
-        let plan = Plan::new(&known, children);
+        let mut plan = Plan::new(&known, children);
+        if tolerance.is_none() {
+            plan.refuse(reason::Reason::ClockUnknown);
+        }
         let mut workers: Vec<usize> = plan.batches.keys().copied().collect();
         workers.sort_unstable();
         let process = self.core.identity.training(self.rank.rank);
@@ -361,20 +406,20 @@ impl Stage<'_> {
             own,
             own_pid: process
                 .map_or_else(String::new, |p| self.core.identity.processes[p].pid.clone()),
-            single: self.is_single(),
+            single: &self.single(),
             usual: &usual,
             files: self.files,
             slow: &slow,
             pins: &self.pins(),
         };
         let waits = scene.causes(&mut Frames::new(self.core, &self.rank.loop_lanes));
-        let sums = self.file_sums(&usual);
         let ranges: Vec<TimeRange> = self.rank.waits.all.iter().map(|w| w.range).collect();
         RankCauses {
             in_checkpoint: self.in_checkpoint(&ranges, &waits),
-            copied: self.copied(&ranges),
+            copied: self.copied.to_vec(),
             slow_files: slow_files(&usual),
-            files: sums,
+            files: file_sums(&usual),
+            names: Arc::clone(self.names),
             iterators: iterators(&plan, &workers),
             workers: workers
                 .iter()
@@ -390,41 +435,54 @@ impl Stage<'_> {
     }
 
     /// What the clocks of the loop and its workers are uncertain by, ns: two quanta of their recorders, and as much as the
-    /// clocks of two recordings may be apart where none has both.
-    fn tolerance(&self, loading: &FxHashMap<usize, &Loader>) -> i64 {
+    /// clocks of two recordings may be apart where none has both. `None` where that is not known.
+    fn tolerance(&self, loading: &FxHashMap<usize, &Loader>) -> Option<i64> {
         let (core, who) = (self.core, &self.core.identity);
         let source = |l: LaneId| core.trace.lane(l).source;
         let quantum = |s: SourceId| core.trace.source(s).quantum_ns;
         let loops = || self.rank.loop_lanes.iter().map(|&l| source(l));
         let workers = || loading.values().map(|l| source(l.lane));
         let quanta = loops().chain(workers()).map(quantum).max().unwrap_or(0);
-        let own = |recording: usize| loops().any(|s| who.recording(s) == recording);
-        let apart = workers()
-            .map(|s| who.recording(s))
-            .filter(|&r| !own(r))
-            .filter_map(|r| {
-                let clock = who
-                    .clocks()
-                    .iter()
-                    .find(|c| c.recording == r || c.reference == r)?;
-                let [low, high] = clock.interval?;
-                Some((high - low).max(0))
-            })
-            .max()
-            .unwrap_or(0);
-        2 * quanta + apart
+        let own: FxHashSet<usize> = loops().map(|s| who.recording(s)).collect();
+        let others: FxHashSet<usize> = workers().map(|s| who.recording(s)).collect();
+        // Against the reference of a run: nothing for itself, else what its clock may be off. Of one machine it is the same
+        // clock, where nothing contradicts.
+        let off = |recording: usize| {
+            let Some(clock) = who.clocks().iter().find(|c| c.recording == recording) else {
+                return Some(0);
+            };
+            let width = clock.interval.map(|[low, high]| (high - low).max(0));
+            let one_clock = clock.related && clock.contradiction.is_none();
+            width.or(one_clock.then_some(0))
+        };
+        let of_loop = own
+            .iter()
+            .map(|&r| off(r))
+            .min_by_key(|o| o.unwrap_or(i64::MAX));
+        let apart = others.iter().filter(|r| !own.contains(r)).map(|&r| {
+            let both = off(r)?.checked_add(of_loop.flatten()?)?;
+            Some(both)
+        });
+        let apart: Option<Vec<i64>> = apart.collect();
+        Some(2 * quanta + apart?.into_iter().max().unwrap_or(0))
     }
 
-    /// The name of the loop's iterator says that it has no workers.
-    fn is_single(&self) -> bool {
-        let core = self.core;
-        let name = core.trace.names();
-        let lanes = self.rank.loop_lanes.iter();
-        let mut fetches = lanes.flat_map(|&l| core.spans_of(l, LayerId::FETCH));
-        fetches.any(|(span, _)| {
-            let text = name.get(core.trace.spans().name(span));
-            text.contains("_SingleProcess")
-        })
+    /// By wait: the name of its iterator says that it has no workers.
+    fn single(&self) -> Vec<bool> {
+        let (core, waits) = (self.core, &self.rank.waits.all);
+        let mut out = vec![false; waits.len()];
+        for &lane in &self.rank.loop_lanes {
+            for (span, range) in core.spans_of(lane, LayerId::FETCH) {
+                let name = core.trace.names().get(core.trace.spans().name(span));
+                let next = waits.partition_point(|w| w.range.start <= range.start);
+                if let Some(wait) = next.checked_sub(1)
+                    && range.start < waits[wait].range.end
+                {
+                    out[wait] |= name.contains("_SingleProcess");
+                }
+            }
+        }
+        out
     }
 
     /// Pinning on threads that do nothing else.
@@ -448,72 +506,6 @@ impl Stage<'_> {
         });
         during.map(|(i, _)| i).collect()
     }
-
-    /// Bytes of the copies to the GPU that were launched between the end of each wait and the next one.
-    fn copied(&self, ranges: &[TimeRange]) -> Vec<Option<i64>> {
-        use crate::model::CopyKind::HostToDevice;
-        let mut out = vec![None; ranges.len()];
-        if self.gpu.is_none() {
-            return out;
-        }
-        let trace = &self.core.trace;
-        let copies = trace.copies().iter();
-        for (span, copy) in copies.filter(|(_, c)| c.kind == Some(HostToDevice)) {
-            let Some((call, bytes)) = trace.launch_of(*span).zip(copy.bytes) else {
-                continue;
-            };
-            let own = self.rank.loop_lanes.contains(&trace.spans().lane(call));
-            let start = trace.spans().start(call);
-            let next = ranges.partition_point(|r| r.end <= start);
-            if let Some(place) = next.checked_sub(1).filter(|_| own) {
-                let sum: &mut Option<i64> = &mut out[place];
-                *sum = Some(sum.unwrap_or(0).saturating_add(bytes));
-            }
-        }
-        out
-    }
-
-    fn file_sums(&self, usual: &Usual) -> Vec<FileSum> {
-        let names = self.files.names.iter();
-        let mut sums: Vec<FileSum> = names
-            .map(|name| FileSum {
-                name: name.clone(),
-                ..FileSum::default()
-            })
-            .collect();
-        for visit in &usual.visits {
-            if let Some(sum) = sums.get_mut(visit.file.0 as usize) {
-                add(&mut sum.read, visit.read);
-                sum.visits += 1;
-            }
-        }
-        sums
-    }
-}
-
-fn add(sum: &mut FileRead, read: FileRead) {
-    sum.ns = sum.ns.saturating_add(read.ns);
-    sum.bytes = sum.bytes.saturating_add(read.bytes);
-    sum.calls = sum.calls.saturating_add(read.calls);
-}
-
-/// Files whose slow visits take more than a quarter of those of the slowest, slowest first.
-fn slow_files(usual: &Usual) -> Vec<SlowFile> {
-    let mut of: FxHashMap<FileId, SlowFile> = FxHashMap::default();
-    for visit in usual.slow_visits() {
-        let sum = of.entry(visit.file).or_insert(SlowFile {
-            file: visit.file,
-            read: FileRead::default(),
-            small_reads: false,
-        });
-        add(&mut sum.read, visit.read);
-        sum.small_reads |= visit.read.in_small_pieces();
-    }
-    let mut all: Vec<SlowFile> = of.into_values().collect();
-    all.sort_unstable_by_key(|f| (std::cmp::Reverse(f.read.ns), f.file));
-    let most = all.first().map_or(0, |f| f.read.ns);
-    all.retain(|f| 4 * i128::from(f.read.ns) > i128::from(most));
-    all
 }
 
 /// `slow`: for each item with slow visits its start, and by how much they took longer than is usual, by start.

@@ -51,6 +51,9 @@ impl Children {
         for fork in forks {
             forked.insert(&fork.child, fork.at);
         }
+        // Of several loops nobody can tell whose they are.
+        let of_several = loops > 1 && !orphans.is_empty();
+        let orphans = if of_several { &[][..] } else { orphans };
         let own = workers.chain(orphans.iter().copied());
         let mut all: Vec<Child> = own
             .map(|p| Child {
@@ -69,10 +72,7 @@ impl Children {
             started: None,
         }));
         all.sort_by_cached_key(|c| (c.pid.parse().unwrap_or(u64::MAX), c.pid.clone(), c.process));
-        Self {
-            all,
-            of_several: loops > 1 && !orphans.is_empty(),
-        }
+        Self { all, of_several }
     }
 }
 
@@ -81,12 +81,14 @@ fn started(core: &Core, process: usize) -> Option<i64> {
     let name = core.trace.names().find("start")?;
     let lanes = core.identity.lanes(process).iter();
     let of = |&lane: &LaneId| {
+        if !core.index(lane).layers.contains(&LayerId::RECORDER) {
+            return None;
+        }
         let columns = core.columns(lane);
-        let has = core.index(lane).layers.contains(&LayerId::RECORDER);
         let is = |&i: &usize| {
             columns.of[i] == LayerId::RECORDER && core.trace.spans().name(columns.id(i)) == name
         };
-        let found = (0..columns.len()).find(is).filter(|_| has)?;
+        let found = (0..columns.len()).find(is)?;
         Some(columns.starts[found])
     };
     lanes.filter_map(of).min()
@@ -129,6 +131,16 @@ struct Candidates {
 }
 
 impl Plan {
+    /// Takes back who made what, where workers are told at all.
+    pub fn refuse(&mut self, reason: Reason) {
+        for pass in &mut self.passes {
+            if !pass.assigned.group.is_empty() {
+                pass.assigned.made = None;
+                pass.assigned.reason.get_or_insert(reason);
+            }
+        }
+    }
+
     pub fn new(known: &Known<'_>, children: Children) -> Self {
         if children.of_several {
             let passes = known.iterators(&Children::default()).into_iter();
@@ -247,7 +259,8 @@ impl Known<'_> {
             out.push(Candidates {
                 groups: match is_fresh {
                     true => vec![fresh],
-                    false => groups.iter().rev().cloned().collect(),
+                    // The group that served last.
+                    false => groups.last().cloned().into_iter().collect(),
                 },
                 fresh: is_fresh,
             });
@@ -386,7 +399,7 @@ impl Asked<'_> {
         let first = iterator.waits.first()?;
         if iterator.counted {
             let count = self.known.counts.get(*first).copied().flatten()?;
-            return usize::try_from(count - 1).ok();
+            return usize::try_from(count.checked_sub(1)?).ok();
         }
         born_for_it.then_some(0)
     }

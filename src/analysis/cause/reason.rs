@@ -11,6 +11,10 @@ pub enum Reason {
     NotAssigned,
     /// Several are.
     SeveralFit,
+    /// There are too many ways to try.
+    TooManyWays,
+    /// How far the clocks of the loop and of its workers are apart is not known.
+    ClockUnknown,
     /// The record begins inside an iterator whose batches nobody counts.
     LateRecord,
     /// The batch's worker has no record.
@@ -30,6 +34,12 @@ impl Reason {
             Self::NoBatchEnds => "where a batch ends is not recorded",
             Self::NotAssigned => "the record does not tell which worker made which batch",
             Self::SeveralFit => "more than one assignment of batches to workers fits the record",
+            Self::TooManyWays => {
+                "batches could have been assigned to workers in too many ways to try them all"
+            }
+            Self::ClockUnknown => {
+                "how far the clocks of the loop's record and the workers' are apart is not known"
+            }
             Self::LateRecord => {
                 "the record begins after batches were handed out: whose turn it was is not recorded"
             }

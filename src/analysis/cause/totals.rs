@@ -125,6 +125,8 @@ pub struct Totals {
     pub inner_ends: i64,
     /// Starting workers for iterators after the first.
     pub restart: i64,
+    /// How many iterators that is.
+    pub restarts: usize,
     /// What taking ready batches out of order could have saved of later waits, at most, ns.
     pub head_of_line_max: i64,
     /// Every delivering wait is of a loop that loads by itself.
@@ -231,7 +233,9 @@ impl Totals {
         let saved = judged.iter().filter(|r| r.checkpoint);
         self.checkpoint_waits = saved.map(|r| r.weight()).sum();
         let restarts = first.iter().filter(|r| r.cause.iterator > Some(0));
-        self.restart = restarts.map(|r| part_of(r.cause, Part::WorkerStart)).sum();
+        let starting = restarts.map(|r| part_of(r.cause, Part::WorkerStart));
+        let starting: Vec<i64> = starting.filter(|&ns| ns > 0).collect();
+        (self.restarts, self.restart) = (starting.len(), starting.iter().sum());
         let ahead = later.iter().filter_map(|r| r.cause.ahead);
         self.head_of_line_max = ahead.map(|a| a.saving).sum();
     }
@@ -298,7 +302,7 @@ impl Totals {
         let mut top: Vec<FileTotal> = in_waits
             .into_iter()
             .filter_map(|(file, in_waits)| {
-                let all = causes.files.get(file.0 as usize)?;
+                let all = causes.read_of(file)?;
                 Some(FileTotal {
                     file,
                     in_waits,
@@ -390,9 +394,10 @@ fn weight(rows: &[&Row<'_>]) -> i64 {
     rows.iter().map(|r| r.weight()).sum()
 }
 
+/// Weight of a part.
 fn part_of(cause: &Cause, part: Part) -> i64 {
     let own = cause.parts.all.iter().find(|(p, _)| *p == part);
-    own.map_or(0, |(_, share)| share.total())
+    own.map_or(0, |(_, share)| share.total() - share.hidden)
 }
 
 fn by_group(rows: &[&Row<'_>]) -> ByGroup {
@@ -413,5 +418,5 @@ fn by<K: Ord>(rows: &[&Row<'_>], key: impl Fn(&Row<'_>) -> K) -> BTreeMap<K, i64
     out
 }
 
-/// Places in ascending order of what is marked.
+/// Places of what is marked.
 pub(super) type Places = FxHashSet<usize>;

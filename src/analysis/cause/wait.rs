@@ -155,8 +155,8 @@ pub(super) struct Scene<'a> {
     /// What the loop itself loads.
     pub own: Option<&'a Loader>,
     pub own_pid: String,
-    /// The iterator's name says that it has no workers.
-    pub single: bool,
+    /// By wait: the name of its iterator says that it has no workers.
+    pub single: &'a [bool],
     pub usual: &'a Usual,
     pub files: &'a Files,
     /// By lane: items with a slow visit of a file, ascending.
@@ -230,11 +230,14 @@ impl Scene<'_> {
                 ..unknown
             }
         } else if assigned.group.is_empty() {
-            self.without_workers(wait, &frames.in_wait(wait))
+            let single = self.single[self.plan.passes[p].iterator.waits[k]];
+            self.without_workers(wait, single, &frames.in_wait(wait))
         } else {
             self.of_worker(p, k, wait, frames)
         };
-        (cause.iterator, cause.batch) = (Some(p), Some(k));
+        // Batches that were taken before the record began count too.
+        let before = assigned.offset.filter(|_| assigned.made.is_some());
+        (cause.iterator, cause.batch) = (Some(p), Some(k + before.unwrap_or(0)));
         cause
     }
 
@@ -308,7 +311,7 @@ impl Scene<'_> {
         }
     }
 
-    fn without_workers(&self, wait: TimeRange, seen: &Seen) -> Cause {
+    fn without_workers(&self, wait: TimeRange, single: bool, seen: &Seen) -> Cause {
         if let Some(loader) = self.own
             && let Some(made) = made_in(loader, wait)
         {
@@ -321,16 +324,16 @@ impl Scene<'_> {
             self.blame(&mut cause, wait, loader, wait.end.min(made.end));
             return cause;
         }
-        let level = Some(if self.single { Level::Loop } else { Level::L0 });
+        let level = Some(if single { Level::Loop } else { Level::L0 });
         if seen.any {
             let parts = partition::of_frames(self.sum(), wait, seen);
             return Cause {
                 level,
-                arrivals: (!self.single).then_some(seen.looks),
+                arrivals: (!single).then_some(seen.looks),
                 ..self.blank(parts)
             };
         }
-        let reason = match self.single {
+        let reason = match single {
             true => Reason::LoopNotRecorded,
             false => Reason::NoWorkers,
         };
@@ -382,18 +385,22 @@ impl Scene<'_> {
     }
 }
 
-/// From a loop's first span in a wait to the end of the batch: of its last collate there, else of its last item.
+/// From a loop's first span in a wait to the end of the batch: of its last collate there, else of its last item. Only what
+/// begins in the wait counts, and some of it must be loading: a loop whose workers are not recorded works in its waits too.
 fn made_in(loader: &Loader, wait: TimeRange) -> Option<TimeRange> {
-    let start = loader.overlapping(wait).map(|s| s.range.start).min()?;
-    let last = |part: Option<Part>| {
-        let spans = loader.overlapping(wait);
-        let ends = spans.filter(|s| part.is_none_or(|p| s.part == p && s.range.end <= wait.end));
-        ends.map(|s| s.range.end).max()
+    let spans = loader.starting(wait);
+    if !spans.iter().any(|s| s.part.is_loading()) {
+        return None;
+    }
+    let last = |part: Part| {
+        let own = spans
+            .iter()
+            .filter(|s| s.part == part && s.range.end <= wait.end);
+        own.map(|s| s.range.end).max()
     };
-    let end = last(Some(Part::Collate))
-        .or_else(|| last(Some(Part::Item)))
-        .or_else(|| last(None))?;
-    Some(TimeRange::new(start, end))
+    let end = last(Part::Collate).or_else(|| last(Part::Item));
+    let end = end.or_else(|| spans.iter().map(|s| s.range.end).max())?;
+    Some(TimeRange::new(spans.first()?.range.start, end))
 }
 
 fn kind(cause: &Cause, length: i64) -> Kind {

@@ -265,12 +265,16 @@ impl<'a> Pair<'a> {
     /// of the CPU.
     fn runs_ahead(&self) -> [bool; 2] {
         let ahead = |s: &&Sample| {
-            let mut lags = s.rows.iter().filter_map(|r| r.gpu_lag);
+            let lags: Vec<i64> = s.rows.iter().filter_map(|r| r.gpu_lag).collect();
             let time: i128 = s.rows.iter().map(|r| i128::from(r.time)).sum();
-            match (lags.next(), lags.next_back()) {
-                (Some(first), Some(last)) => 20 * (i128::from(last) - i128::from(first)) > time,
-                _ => false,
-            }
+            let [first, .., before, last] = lags[..] else {
+                return false;
+            };
+            // The record may cut the last step short of its end: the one before must be behind too, by half as much at least.
+            let behind = |lag: i64| 20 * (i128::from(lag) - i128::from(first)) > time;
+            behind(last)
+                && 2 * (i128::from(before) - i128::from(first))
+                    > i128::from(last) - i128::from(first)
         };
         self.sides.each_ref().map(|s| s.iter().any(ahead))
     }

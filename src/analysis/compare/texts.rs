@@ -181,6 +181,19 @@ impl Wording {
         if !figure.firm() && detectable <= figure.limit {
             return format!(" from {} (record 20 or more of each)", self.base(figure));
         }
+        // Larger than what could be seen, and still no more than chance among so many figures.
+        if figure
+            .shift
+            .is_some_and(|s| s.unsigned_abs() > detectable.unsigned_abs())
+        {
+            let p = figure
+                .p_holm
+                .map_or(String::new(), |p| format!(" (p = {p:.3})"));
+            return format!(
+                ": {}, which may be chance where so many figures are compared{p}",
+                self.around(figure)
+            );
+        }
         let Some(needed) = figure.steps_needed.or(figure.recordings_needed) else {
             let limit = self.limit.text();
             let around = self.around(figure);
@@ -351,7 +364,7 @@ impl Unlike {
         let (before, after) = (self.before.text(), self.after.text());
         match self.what {
             UnlikeWhat::SameRecording => {
-                "The same recording stands on both sides: there is nothing to compare.".to_owned()
+                "The same recording was given twice: it says nothing about another one.".to_owned()
             }
             UnlikeWhat::Runs => format!(
                 "A recording must be of one run; there are {before} before and {after} after: give each as a recording of its own."
@@ -417,7 +430,15 @@ impl Decomposition {
         if parts.is_empty() {
             return format!("Mean step {delta} ms");
         }
-        format!("Mean step {delta} ms = {}", parts.join(", "))
+        let rest = self
+            .parts
+            .iter()
+            .filter(|p| p.delta != 0 && !signed(p.delta, digits).starts_with(['+', '−']));
+        let rest = match rest.count() {
+            0 => "",
+            _ => ", and less than can be printed",
+        };
+        format!("Mean step {delta} ms = {}{rest}", parts.join(", "))
     }
 }
 

@@ -153,7 +153,7 @@ impl Alike {
 }
 
 /// What tells two recordings apart, whatever their files are called and however they are packed.
-fn identity(r: &Recording) -> impl PartialEq {
+fn identity(r: &Recording) -> impl Ord {
     let cycles = r.ranks.iter().map(|rank| {
         let rows = rank.rows.iter().map(|c| (c.start, c.time));
         (rank.rank, rank.steps, rows.collect::<Vec<_>>())
@@ -171,8 +171,11 @@ pub(super) fn refusals(before: &[Recording], after: &[Recording], alike: Alike) 
             after,
         })
     };
-    let same = |b: &Recording| after.iter().any(|a| identity(a) == identity(b));
-    if before.iter().any(same) {
+    let mut all: Vec<_> = before.iter().chain(after).map(identity).collect();
+    let given = all.len();
+    all.sort_unstable();
+    all.dedup();
+    if all.len() < given {
         put(UnlikeWhat::SameRecording, Told::Nothing, Told::Nothing);
     }
     let runs = [before, after].map(|s| s.iter().map(|r| r.runs).max().unwrap_or(0));

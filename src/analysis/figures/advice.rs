@@ -175,14 +175,24 @@ impl Writer<'_> {
             .skip(1)
             .any(|i| i.fresh == Some(true));
         let n = self.totals.iterators;
-        if !fresh {
+        if n < 2 || (fresh && self.totals.restart == 0) {
             return format!(
-                "The queue is empty at the start of each of {n} epochs and evaluations: {} for the first batches. Fewer, longer epochs, or a loader that goes on across epochs, start it less often.",
+                "First batches took {}: nothing is told of it that persistent workers would save.",
                 about_ns(self.totals.first)
             );
         }
+        if !fresh {
+            return format!(
+                "The queue is empty at the start of each of {n} passes of the loader: {} for the first batches. Fewer, longer epochs, or a loader that goes on across epochs, start it less often.",
+                about_ns(self.totals.first)
+            );
+        }
+        let times = match self.totals.restarts {
+            1 => "once more".to_owned(),
+            n => format!("{n} more times"),
+        };
         let mut out = format!(
-            "Workers start again for each of {n} epochs and evaluations: {}; persistent_workers=True would save it",
+            "The loader starts its workers {times} after the first: {}; persistent_workers=True would save it",
             about_ns(self.totals.restart)
         );
         if self.totals.inner_ends > 0 {
@@ -239,12 +249,11 @@ impl Writer<'_> {
                 )
             });
         format!(
-            "{} {} {} of the waiting: {}{more}{usual}.{small}",
-            files.len(),
+            "Waits with a slow read of {} in them hold {} of the waiting: {}{more}{usual}.{small}",
             if files.len() == 1 {
-                "file takes"
+                "a file".to_owned()
             } else {
-                "files take"
+                format!("one of {} files", files.len())
             },
             percent(self.totals.slow_file_waits, self.totals.judged),
             named.join(", ")
@@ -338,21 +347,23 @@ impl Writer<'_> {
     }
 
     fn hand_over(&self) -> String {
-        let each = about_ns(self.totals.handover_median.unwrap_or(0));
         let late = self.totals.by_group_judged.iter();
         let others: i64 = late
             .filter(|(g, _)| *g != Group::HandOver)
             .map(|(_, ns)| ns)
             .sum();
-        let what = match self.waiting.batch_bytes {
-            Some(bytes) => format!(
+        // Where the workers are not recorded, nobody knows when a batch was ready.
+        let each = self.totals.handover_median.map(about_ns);
+        let what = match (each, self.waiting.batch_bytes) {
+            (None, _) => "Most of the waiting is handing batches over".to_owned(),
+            (Some(each), Some(bytes)) => format!(
                 "Batches of {} take {each} each to hand over",
                 megabytes(bytes)
             ),
-            None if others == 0 => {
+            (Some(each), None) if others == 0 => {
                 format!("Nothing was late: {each} a batch go into handing over")
             }
-            None => format!("Handing over takes {each} a batch"),
+            (Some(each), None) => format!("Handing over takes {each} a batch"),
         };
         format!(
             "{what}: return tensors (shared memory), not lists or NumPy arrays, which go through a pipe; fewer, larger ones cost less."
@@ -360,17 +371,24 @@ impl Writer<'_> {
     }
 
     fn at_work(&self, group: Group) -> String {
+        if group.is_untold() {
+            return "What most of the waiting was spent on is not recorded.".to_owned();
+        }
         let causes = self.analysis.causes(self.rank);
         let made = causes.workers.iter().flat_map(|w| &w.batches);
         let made: Vec<_> = made
-            .filter(|b| self.window.contains(b.range.start))
+            .filter(|b| !b.range.clip(self.window).is_empty())
             .collect();
-        let n = i64::try_from(made.len().max(1)).unwrap_or(1);
+        let workers = self.analysis.workers_of(self.rank).filter(|&n| n > 0);
+        let (Some(workers), false) = (workers, made.is_empty()) else {
+            return format!("Most of the waiting is {}.", group.word());
+        };
+        let n = i64::try_from(made.len()).unwrap_or(1);
         let of: i64 = made.iter().map(|b| b.of(group)).sum();
         let all: i64 = made.iter().map(|b| b.work()).sum();
         let busy = self.totals.workers_busy();
         let mut out = format!(
-            "{} {} {} of {} a batch in each of {} workers",
+            "{} {} {} of {} a batch in each of {workers} workers",
             capital(group.word()),
             if group == Group::Transform {
                 "take"
@@ -379,7 +397,6 @@ impl Writer<'_> {
             },
             about_ns(of / n),
             about_ns(all / n),
-            self.analysis.workers_of(self.rank).unwrap_or(0),
         );
         match busy {
             Some(busy) if busy >= AT_LIMIT => {

@@ -26,8 +26,14 @@ fn peak(counter: &Counter, window: TimeRange) -> Option<(i64, i64)> {
     let from = counter.times.partition_point(|&t| t < window.start);
     let to = counter.times.partition_point(|&t| t < window.end);
     let mut best: Option<(i64, i64)> = None;
-    // What was so before holds on.
-    for i in from.saturating_sub(1)..to {
+    // What was so before holds on, unless it changes as the window begins.
+    let changes = counter.times.get(from) == Some(&window.start);
+    let first = if changes {
+        from
+    } else {
+        from.saturating_sub(1)
+    };
+    for i in first..to {
         let value = counter.values[i] as i64;
         if best.is_none_or(|(most, _)| value > most) {
             best = Some((value, counter.times[i].max(window.start)));
@@ -56,14 +62,14 @@ impl Analysis {
                 _ => (None, most),
             };
             let reserved = trace.reserved_beside(counter);
-            let inside = |t: &&i64| window.contains(**t);
+            let before = |t: i64| counter.times.partition_point(|&at| at < t);
             out.push(DeviceMemory {
                 device: device(&counter.name).to_owned(),
                 rank: own,
                 allocated,
                 reserved: reserved.and_then(|i| peak(&trace.counters()[i], window)),
                 growth,
-                changes: counter.times.iter().filter(inside).count() as u64,
+                changes: (before(window.end) - before(window.start)) as u64,
             });
         }
         out

@@ -17,8 +17,8 @@ pub struct MadeBatch {
     pub span: Option<SpanId>,
     /// The wait that was for it: index in [`Analysis::waits`]; `None` where that is not known, or nobody took it.
     pub wait: Option<usize>,
-    /// It was not ready when that wait began.
-    pub late: bool,
+    /// It was not ready when that wait began; `None` where its wait is not known.
+    pub late: Option<bool>,
 }
 
 impl Analysis {
@@ -53,7 +53,7 @@ impl Analysis {
                     range: batch.range,
                     span: (a < b).then(|| columns.id(a)),
                     wait: place.and_then(|p| self.waits_of[rank].get(p).copied()),
-                    late: place.is_some_and(|p| causes.waits[p].late == Some(true)),
+                    late: place.and_then(|p| causes.waits[p].late),
                 });
             }
         }

@@ -83,7 +83,12 @@ pub struct Compared {
     window: Option<[i64; 2]>,
     /// Places of the steps among the judged ones; `None` = the typical ones.
     steps: [Option<usize>; 2],
+    /// What was drawn last, and of what: frames in which nothing changed draw it again.
+    drawn: Option<(Drawn, Arc<ComparePicture>)>,
 }
+
+/// What a picture depends on: steps, window, theme, and its measures as bits.
+type Drawn = ([Option<usize>; 2], Option<[i64; 2]>, &'static str, [u32; 3]);
 
 impl Compared {
     /// Compares an open trace with one before it. Takes its time: not for the UI thread.
@@ -116,6 +121,7 @@ impl Compared {
             recordings,
             steps: [None, None],
             window: None,
+            drawn: None,
         })
     }
 
@@ -205,12 +211,19 @@ impl Compared {
     /// The picture of it.
     #[must_use]
     pub fn list(
-        &self,
+        &mut self,
         theme: &Theme,
         width: f32,
         header_width: f32,
         scale: f32,
-    ) -> Option<ComparePicture> {
+    ) -> Option<Arc<ComparePicture>> {
+        let measures = [width, header_width, scale].map(f32::to_bits);
+        let of = (self.steps, self.window, theme.name, measures);
+        if let Some((last, picture)) = &self.drawn
+            && *last == of
+        {
+            return Some(Arc::clone(picture));
+        }
         let side = |i: usize| CompareSide {
             trace: &self.sides[i].trace,
             analysis: &self.sides[i].analysis,
@@ -218,7 +231,7 @@ impl Compared {
             recording: &self.recordings[i],
             name: &self.sides[i].name,
         };
-        compare_picture(&CompareInput {
+        let picture = compare_picture(&CompareInput {
             sides: [side(0), side(1)],
             found: &self.found,
             rank: 0,
@@ -228,6 +241,9 @@ impl Compared {
             width,
             header_width,
             pixels_per_point: scale,
-        })
+        })?;
+        let picture = Arc::new(picture);
+        self.drawn = Some((of, Arc::clone(&picture)));
+        Some(picture)
     }
 }

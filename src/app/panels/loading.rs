@@ -28,6 +28,9 @@ pub struct Maker {
     waited: Vec<i64>,
     /// Median time in which it made one, ns.
     median: i64,
+    /// Batches whose wait is known, and those of them that it waited for.
+    told: usize,
+    late: usize,
 }
 
 /// The workers of a rank of which batches are known, in a window.
@@ -50,11 +53,15 @@ pub fn makers(analysis: &Analysis, rank: usize, window: TimeRange) -> Vec<Maker>
                 batches: Vec::new(),
                 waited: Vec::new(),
                 median: 0,
+                told: 0,
+                late: 0,
             });
         }
         if let Some(maker) = out.last_mut() {
             let wait = batch.wait.map(|w| analysis.waits()[w].range.len());
             maker.waited.push(wait.unwrap_or(0));
+            maker.told += usize::from(batch.late.is_some());
+            maker.late += usize::from(batch.late == Some(true));
             maker.batches.push(batch);
         }
     }
@@ -142,24 +149,30 @@ pub fn makers_ui(
     if makers.is_empty() {
         return;
     }
-    let late = makers.iter().flat_map(|m| &m.batches).filter(|b| b.late);
-    let all: usize = makers.iter().map(|m| m.batches.len()).sum();
-    let text = format!(
-        "Batches by worker: {} of {all} were not ready when the loop asked (hatched).",
-        late.count()
-    );
+    let sum = |of: fn(&Maker) -> usize| makers.iter().map(of).sum::<usize>();
+    let (all, told, late) = (sum(|m| m.batches.len()), sum(|m| m.told), sum(|m| m.late));
+    let text = match (told, all - told) {
+        (0, _) => "Batches by worker; which wait was for which is not known.".to_owned(),
+        (_, 0) => format!(
+            "Batches by worker: {late} of {all} were not ready when the loop asked (hatched)."
+        ),
+        (_, unknown) => format!(
+            "Batches by worker: {late} of {told} were not ready when the loop asked (hatched); of {unknown} more it is not known."
+        ),
+    };
     ui.label(RichText::new(text).small().color(look.weak));
+    let spacing = std::mem::take(&mut ui.spacing_mut().item_spacing.y);
     let height = ROW * makers.len().min(ROWS) as f32;
     ScrollArea::vertical()
         .id_salt("batches by worker")
         .max_height(height)
-        .show(ui, |ui| {
-            ui.spacing_mut().item_spacing.y = 0.0;
-            for maker in makers {
+        .show_rows(ui, ROW, makers.len(), |ui, rows| {
+            for maker in &makers[rows] {
                 row_ui(ui, maker, window, look, actions);
             }
         });
     ui.add_space(6.0);
+    ui.spacing_mut().item_spacing.y = spacing;
 }
 
 fn row_ui(ui: &mut Ui, maker: &Maker, window: TimeRange, look: &Look, actions: &mut Actions) {
@@ -211,9 +224,9 @@ fn row_ui(ui: &mut Ui, maker: &Maker, window: TimeRange, look: &Look, actions: &
     };
     let batch = maker.batches[i];
     let wait = match (batch.wait, batch.late) {
-        (Some(_), true) => format!("the loop waited {} for it", about_ns(maker.waited[i])),
-        (Some(_), false) => "ready before the loop asked".to_owned(),
-        (None, _) => "whose wait it was is not known".to_owned(),
+        (Some(_), Some(true)) => format!("the loop waited {} for it", about_ns(maker.waited[i])),
+        (Some(_), Some(false)) => "ready before the loop asked".to_owned(),
+        _ => "whose wait it was is not known".to_owned(),
     };
     let text = format!("{}: {}; {wait}", maker.title, about_ns(batch.range.len()));
     if response.on_hover_text_at_pointer(text).clicked() {
@@ -233,7 +246,7 @@ fn block(painter: &Painter, rect: Rect, batch: &MadeBatch, look: &Look) {
     if rect.width() < DETAIL {
         return;
     }
-    if batch.late {
+    if batch.late == Some(true) {
         hatch(painter, rect, color(theme.hatch()));
     }
     let edge = egui::Stroke::new(1.0, color(theme.lane));

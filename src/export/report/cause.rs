@@ -1,5 +1,7 @@
 //! What the JSON report says of why a loop waited: of each wait, and all in all.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::Object;
@@ -118,13 +120,13 @@ pub(super) fn of_loop(analysis: &Analysis, rank: usize, window: TimeRange) -> Va
         "by_group_judged": by_group(&t.by_group_judged),
         "by_group_first": by_group(&t.by_group_first),
         "by_worker": by_worker(t),
-        "by_kind": t.by_kind.iter().map(|(k, ns)| (k.key().to_owned(), (*ns).into())).collect::<Object>(),
+        "by_kind": by_kind(t),
         "by_file": t.by_file.iter().map(|f| json!({
             "file": causes.file(f.file), "in_waits": f.in_waits, "ns": f.read.ns,
             "bytes": f.read.bytes, "visits": f.visits, "mb_s": f.read.mb_s(),
         })).collect::<Value>(),
         "workers": t.workers.iter().map(|w| json!({
-            "pids": w.pids.iter().map(|p| pid(p)).collect::<Value>(),
+            "place": w.place, "pids": w.pids.iter().map(|p| pid(p)).collect::<Value>(),
             "batches": w.batches, "production": w.production, "busy": w.busy,
         })).collect::<Value>(),
         "production_median": t.production_median,
@@ -142,6 +144,17 @@ fn by_group(of: &ByGroup) -> Value {
     let all: Object = all
         .map(|(g, ns)| (g.key().to_owned(), (*ns).into()))
         .collect();
+    all.into()
+}
+
+/// Kinds of waits by their names: two may have the same.
+fn by_kind(t: &Totals) -> Value {
+    let mut sums: BTreeMap<&str, i64> = BTreeMap::new();
+    for (kind, ns) in &t.by_kind {
+        *sums.entry(kind.key()).or_default() += ns;
+    }
+    let all = sums.into_iter();
+    let all: Object = all.map(|(k, ns)| (k.to_owned(), ns.into())).collect();
     all.into()
 }
 

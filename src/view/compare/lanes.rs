@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{CompareSide, GAP, Scene, filled, words};
 use crate::analysis::compare::Sample;
+use crate::analysis::counted;
 use crate::model::{LaneKind, Role};
 use crate::time::TimeRange;
 use crate::view::draw::{Align, Font, SectionKind};
@@ -159,7 +160,9 @@ pub(super) fn pairs(sides: [Vec<(LaneKey, SideLane)>; 2]) -> Vec<(LaneKey, Pair)
         for (key, lane) in lanes {
             let rank = busiest.iter().position(|b| b.1 == key);
             let key = rank.map_or(key, LaneKey::BusyStream);
-            let at = out.iter().position(|p| p.0 == key).unwrap_or_else(|| {
+            // Two recorders of a thread, or two processes on a GPU, have lanes of one key: they pair in their order.
+            let free = |p: &(LaneKey, [Option<SideLane>; 2])| p.0 == key && p.1[i].is_none();
+            let at = out.iter().position(free).unwrap_or_else(|| {
                 out.push((key, [None, None]));
                 out.len() - 1
             });
@@ -188,10 +191,8 @@ pub(super) fn draw(scene: &mut Scene<'_>) {
     let mut missing = Vec::new();
     for (_, pair) in pairs(sides) {
         let title = pair.iter().flatten().next().map(|l| l.title.clone());
-        let tall = pair.iter().flatten().map(|l| l.subs.len()).max();
-        let tall = tall.unwrap_or(1).min(MOST_ROWS);
         for (i, lane) in pair.iter().enumerate() {
-            let (y, height) = (scene.y, tall as f32 * ROW_HEIGHT);
+            let y = scene.y;
             let title = title.as_deref().filter(|_| i == 0).unwrap_or("");
             scene.name(y + ROW_HEIGHT / 2.0, title, Some(i));
             match lane {
@@ -206,7 +207,14 @@ pub(super) fn draw(scene: &mut Scene<'_>) {
                         height: ROW_HEIGHT,
                     },
                 )),
-                None => missing.push((y, height, i)),
+                None => missing.push((y, i)),
+            }
+            let deeper = lane
+                .as_ref()
+                .map_or(0, |l| l.subs.len().saturating_sub(MOST_ROWS));
+            if deeper > 0 {
+                let text = format!("+ {} deeper", counted(deeper as u64, "row"));
+                scene.name(y + 1.5 * ROW_HEIGHT, &text, None);
             }
             let rows = match lane {
                 Some(lane) => lane.subs.len().min(MOST_ROWS),
@@ -231,7 +239,7 @@ pub(super) fn draw(scene: &mut Scene<'_>) {
     }
     scene.ends(&placed);
     let theme = scene.input.theme;
-    let said = missing.into_iter().map(|(y, _, i)| {
+    let said = missing.into_iter().map(|(y, i)| {
         let text = ["not there before", "not there after"][i];
         let at = (scene.x0() + 10.0, y + ROW_HEIGHT / 2.0);
         words(at, text, (Font::Small, theme.weak), (Align::Left, 200.0))

@@ -46,7 +46,14 @@ fn the_same_recording_is_told_and_never_passes() {
     let (code, text, _) = run(&["compare", &a, &a]);
     assert_eq!(code, 0);
     assert!(
-        text.contains("The same recording stands on both sides"),
+        text.contains("The same recording was given twice"),
+        "{text}"
+    );
+    // Twice on one side it is no second recording either.
+    let b = sample("torch_4_workers.json.gz");
+    let (_, text, _) = run(&["compare", &a, &a, "--after", &b, &b]);
+    assert!(
+        text.contains("The same recording was given twice"),
         "{text}"
     );
     let (code, text, _) = run(&["check", &a, "--against", &a]);

@@ -193,6 +193,7 @@ ranks.*.loop.cause.by_file.*.ns | ns | How long at all
 ranks.*.loop.cause.by_file.*.bytes | bytes | How much
 ranks.*.loop.cause.by_file.*.visits | count | In how many items
 ranks.*.loop.cause.by_file.*.mb_s | MB/s | How fast
+ranks.*.loop.cause.workers.*.place |  | Its place among the workers of an iterator, as `slow_worker` and `by_worker` name it
 ranks.*.loop.cause.workers.*.pids | list | Process numbers of the workers at one place of the groups
 ranks.*.loop.cause.workers.*.batches | count | Batches that waits were for
 ranks.*.loop.cause.workers.*.production | ns | Median time in which one was made

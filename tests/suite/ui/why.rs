@@ -94,7 +94,7 @@ fn workers_show_their_batches_and_which_came_late() {
     act(&mut w, Action::ShowTab(tab.expect("the tab")));
     let analysis = doc(&w).analysis.clone();
     let made = analysis.made_batches(0, analysis.trace().extent());
-    let late = made.iter().filter(|b| b.late).count();
+    let late = made.iter().filter(|b| b.late == Some(true)).count();
     let text = format!(
         "Batches by worker: {late} of {} were not ready when the loop asked (hatched).",
         made.len()
@@ -109,6 +109,6 @@ fn workers_show_their_batches_and_which_came_late() {
     for batch in made.iter().filter(|b| b.wait.is_some()) {
         let wait = analysis.waits()[batch.wait.unwrap()].range;
         assert!(batch.range.end <= wait.end + 2_000, "{batch:?}");
-        assert_eq!(batch.late, batch.range.end > wait.start);
+        assert_eq!(batch.late, Some(batch.range.end > wait.start));
     }
 }
