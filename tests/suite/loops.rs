@@ -136,6 +136,8 @@ fn the_loop_can_be_named() {
         "C500.521"
     );
     assert_eq!(stallscope(&["report", "--loop", "C1.1"], &paths).0, 2);
+    // A stream of the GPU is a lane, and no loop.
+    assert_eq!(stallscope(&["report", "--loop", "G0.7"], &paths).0, 2);
 }
 
 /// Steps of 10 ms: a wait of 4, a launch whose kernel runs for 5.

@@ -114,11 +114,13 @@ impl Writer<'_> {
     }
 
     fn not_recorded(&self) -> String {
-        let sources = self.analysis.trace().sources();
-        if sources.iter().any(|s| s.tracer.sees_workers) {
+        // Tables beside a run are no record of it.
+        let sources = self.analysis.trace().sources().iter();
+        let mut sources = sources.filter(|s| !s.tracer.joins_runs).peekable();
+        if sources.clone().any(|s| s.tracer.sees_workers) {
             return "What the workers did is not in this trace: record them as well (DFTracer, or nsys with the processes that the loop starts).".to_owned();
         }
-        let name = sources.first().map_or("The recorder", |s| s.tracer.name);
+        let name = sources.peek().map_or("The recorder", |s| s.tracer.name);
         format!(
             "{name} records only its own process: what the workers did is not in this trace. Open the DFTracer files of the same run beside it, or record with nsys."
         )

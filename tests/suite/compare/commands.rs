@@ -238,3 +238,14 @@ fn steps_are_made_alike_and_said_to_be() {
     assert_eq!(code, 0);
     assert!(text.contains("nothing is compared"), "{text}");
 }
+
+#[test]
+fn a_rank_that_nothing_is_compared_with_keeps_a_limit_from_holding() {
+    let (Some(a), Some(b0), Some(b1)) = (pair("r0_a"), pair("r0_b"), pair("r1_b")) else {
+        return;
+    };
+    let both = format!("{b0}+{b1}");
+    let (code, text, _) = run(&["check", &both, "--against", &a, "--max-slowdown", "6%"]);
+    assert_eq!(code, 4, "{text}");
+    assert!(text.contains("Ranks only after: 1."), "{text}");
+}
