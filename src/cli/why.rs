@@ -8,7 +8,7 @@ use super::analyse::{self, Analysed};
 use super::args::Why;
 use super::table::{Table, bytes, ms, percent, printable, sentence, were};
 use super::{CliError, EXIT_INCONCLUSIVE, load};
-use crate::analysis::{Cause, FileRead, Group, Kind, Level, LoopCause, Waiting};
+use crate::analysis::{Cause, FileRead, Group, Kind, Level, LoopCause, Waiting, counted};
 use crate::export::report::{cause_of_loop, cause_of_wait};
 use crate::time::{about_ns, format_ns};
 
@@ -179,8 +179,9 @@ fn to_text(out: &mut String, a: &Analysed, rank: usize, waits: &[usize], all: bo
         );
         out.push_str(&sentence(&text));
     }
-    if waits.is_empty() && !all {
-        out.push_str(&sentence("No wait begins in this step."));
+    if waits.is_empty() {
+        let what = if all { "window" } else { "step" };
+        out.push_str(&sentence(&format!("No wait begins in this {what}.")));
     }
     out.push('\n');
 }
@@ -312,13 +313,13 @@ fn one(out: &mut String, a: &Analysed, rank: usize, wait: usize) {
             let usual = item
                 .mb_s_median
                 .filter(|_| !rate.is_empty())
-                .map_or_else(String::new, |u| format!(" (usual {u})"));
+                .map_or_else(String::new, |u| format!(" (usual {u} MB/s)"));
             more(format!(
-                "file: {}: {} for {} in {} calls{rate}{usual}",
+                "file: {}: {} for {} in {}{rate}{usual}",
                 printable(causes.file(*file)),
                 format_ns(read.ns),
                 size(*read),
-                read.calls
+                counted(u64::from(read.calls), "call")
             ));
         }
     }

@@ -100,7 +100,7 @@ pub const SYNC_NAME: &[Column<SyncNameRow>] = columns! { SyncNameRow:
     "time" "Time" "Sum of their lengths": Time(|_, s| Some(s.time)), text("time");
     "absorbed" "Absorbed" "GPU time of the work that they waited for, during the calls":
         Time(|_, s| Some(s.absorbed)), text("absorbed");
-    "bubble" "Bubble" "GPU idle afterwards, where it is known": Time(|_, s| Some(s.bubble)), text("bubble after");
+    "bubble" "Bubble" "GPU idle afterwards, where it is known": Time(|_, s| s.bubble), text("bubble after");
     "absorbed_by_phase" "Launched in" "Absorbed GPU time by the phase that launched it":
         Phases(|_, s| &s.absorbed_by_phase), text("launched in");
 };

@@ -62,8 +62,8 @@ pub struct SyncNameRow {
     pub absorbed: i64,
     /// The same by the phase that launched it, as far as it is more than nothing, the largest first.
     pub absorbed_by_phase: Vec<(Option<LayerId>, i64)>,
-    /// Sum of their bubbles, of those whose bubble is known.
-    pub bubble: i64,
+    /// Sum of their bubbles, of those whose bubble is known; `None` where none is.
+    pub bubble: Option<i64>,
     /// Calls of which the file does not say what they waited for.
     pub unknown_scope: u64,
 }
@@ -365,7 +365,7 @@ impl Analysis {
                     time: 0,
                     absorbed: 0,
                     absorbed_by_phase: Vec::new(),
-                    bubble: 0,
+                    bubble: None,
                     unknown_scope: 0,
                 };
                 (row, BTreeMap::new())
@@ -373,7 +373,9 @@ impl Analysis {
             row.calls += 1;
             row.time += spans.dur(call);
             row.absorbed += figures.absorbed;
-            row.bubble += figures.bubble.unwrap_or(0);
+            if let Some(bubble) = figures.bubble {
+                *row.bubble.get_or_insert(0) += bubble;
+            }
             row.unknown_scope += u64::from(!figures.known_scope);
             for (phase, ns) in figures.absorbed_by_phase {
                 *by_phase.entry(phase).or_default() += ns;

@@ -332,9 +332,13 @@ impl Writer<'_> {
             let each = mean as f64 / workers.max(1) as f64;
             let step = about_ns(compute as i64);
             let mean = format!(
-                "a batch takes {} in the mean, {} by {workers} workers",
+                "a batch takes {} in the mean, {} by {}",
                 about_ns(mean),
-                about_ns(each as i64)
+                about_ns(each as i64),
+                match workers {
+                    1 => "one worker".to_owned(),
+                    n => format!("{n} workers"),
+                }
             );
             out += &match each < compute {
                 true => format!(
@@ -390,7 +394,7 @@ impl Writer<'_> {
         let all: i64 = made.iter().map(|b| b.work()).sum();
         let busy = self.totals.workers_busy();
         let mut out = format!(
-            "{} {} {} of {} a batch in each of {workers} workers",
+            "{} {} {} of {} a batch in {}",
             capital(group.word()),
             if group == Group::Transform {
                 "take"
@@ -399,6 +403,10 @@ impl Writer<'_> {
             },
             about_ns(of / n),
             about_ns(all / n),
+            match workers {
+                1 => "the one worker".to_owned(),
+                n => format!("each of {n} workers"),
+            },
         );
         match busy {
             Some(busy) if busy >= AT_LIMIT => {

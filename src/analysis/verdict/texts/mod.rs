@@ -160,12 +160,12 @@ impl Writer<'_> {
         }
     }
 
-    /// How the issue lies over the steps, as part of a sentence: ` in every step`. Empty where that is not known.
+    /// How the issue lies over the steps, as part of a sentence: `, spread over all steps`. Empty where that is not known.
     fn spread(&self) -> String {
         use crate::analysis::verdict::issue::Pattern;
         let details = &self.issue.details;
         match (details.pattern, &details.burst) {
-            (Some(Pattern::EveryStep), _) => " in every step".to_owned(),
+            (Some(Pattern::EveryStep), _) => ", spread over all steps".to_owned(),
             (Some(Pattern::Burst), Some(b)) => {
                 format!(
                     " in bursts: {} of {} hold {} of it",
