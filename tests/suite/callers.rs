@@ -195,7 +195,12 @@ fn callers_of_a_real_trace_have_all_of_its_calls() {
     assert_eq!(found.rows.iter().filter(|r| r.depth == 0).count(), 3);
     let names = analysis.sync_names(all);
     let sum = |f: fn(&stallscope::analysis::SyncNameRow) -> i64| names.iter().map(f).sum::<i64>();
-    let by_name = (82, sum(|n| n.time), sum(|n| n.absorbed), sum(|n| n.bubble.unwrap_or(0)));
+    let by_name = (
+        82,
+        sum(|n| n.time),
+        sum(|n| n.absorbed),
+        sum(|n| n.bubble.unwrap_or(0)),
+    );
     assert_eq!(totals(found.rows.iter()), by_name);
     assert_eq!(
         found.rows[0].names[0],
