@@ -18,7 +18,7 @@ use crate::analysis::layers::names::norm_name;
 use crate::model::{ArgsOrigin, LaneId, LaneKind, SpanId};
 use crate::time::TimeRange;
 
-/// A file in [`Files`].
+/// A file that was read, by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileId(pub(super) u32);
 

@@ -35,7 +35,7 @@ impl Placement {
 /// The clock of one recording against that of its run's reference. Times in ns on the reference's own clock.
 #[derive(Clone, Debug)]
 pub struct ClockRelation {
-    /// Index in [`Identity::recordings`].
+    /// Index in [`super::Identity::recordings`].
     pub recording: usize,
     /// Index of the reference: the recording with the loop's steps.
     pub reference: usize,
