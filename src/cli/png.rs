@@ -48,10 +48,10 @@ pub fn run_svg(args: &Picture, out: &mut dyn Write) -> Result<u8, CliError> {
     let drawn = Drawn::new(args, b"<svg xmlns=")?;
     let (analysis, options) = (&drawn.analysed.analysis, &drawn.options);
     let trace = analysis.trace();
-    let svg = render_svg(trace, analysis, &drawn.rows, options).map_err(why)?;
-    let size = png::picture_size(trace, analysis, &drawn.rows, options).map_err(why)?;
+    let made = render_svg(trace, analysis, &drawn.rows, options).map_err(why)?;
+    let size = made.layout;
     let text = format!("{} × {} points", size.width, size.height);
-    drawn.write(args, (svg.as_bytes(), &text), size, out)
+    drawn.write(args, (made.svg.as_bytes(), &text), size, out)
 }
 
 /// A failure of drawing.

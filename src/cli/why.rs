@@ -8,12 +8,9 @@ use super::analyse::{self, Analysed};
 use super::args::Why;
 use super::table::{Table, bytes, ms, percent, printable, sentence, were};
 use super::{CliError, EXIT_INCONCLUSIVE, load};
-use crate::analysis::{Cause, FileRead, Group, Kind, Level, LoopCause, Waiting, counted};
+use crate::analysis::{Cause, FileRead, Group, Kind, LoopCause, Waiting, counted};
 use crate::export::report::{cause_of_loop, cause_of_wait};
 use crate::time::{about_ns, format_ns};
-
-/// Files below this part of the waiting, 1 %, are not listed.
-const SMALL_SHARE: i64 = 100;
 
 /// Runs the command.
 pub fn run(args: &Why, out: &mut dyn Write) -> Result<u8, CliError> {
@@ -256,11 +253,7 @@ fn workers(out: &mut String, waiting: &Waiting) {
 
 fn files(out: &mut String, a: &Analysed, rank: usize, waiting: &Waiting) {
     let t = &waiting.totals;
-    // What takes next to nothing of the waiting explains none of it.
-    let files = t.by_file.iter();
-    let shown: Vec<_> = files
-        .filter(|f| SMALL_SHARE * f.in_waits >= t.first + t.later)
-        .collect();
+    let shown: Vec<_> = t.telling_files().collect();
     if shown.is_empty() {
         return;
     }
@@ -355,17 +348,9 @@ fn of_batch(cause: &Cause) -> String {
         Some(false) => ", which was ready",
         _ => "",
     };
-    let by = match (cause.level, cause.worker, &cause.pid) {
-        (Some(Level::Loop), ..) => " (the loop itself)".to_owned(),
-        (_, Some(worker), Some(pid)) => {
-            let how = match cause.level {
-                Some(Level::L2) => "by its number",
-                _ => "by order",
-            };
-            format!(" (worker {worker}, pid {}; {how})", printable(pid))
-        }
-        _ => String::new(),
-    };
+    let by = cause
+        .made_by()
+        .map_or_else(String::new, |by| format!(" ({})", printable(&by)));
     format!(" for batch {batch}{iterator}{by}{late}")
 }
 

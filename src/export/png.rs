@@ -388,6 +388,11 @@ impl Plan {
         }
     }
 
+    /// What was laid out.
+    pub(super) fn layout(&self) -> PictureSize {
+        self.size
+    }
+
     /// Size of the picture, points.
     pub(super) fn points(&self) -> Size {
         Size::new(self.width, self.height + self.above() + self.below())

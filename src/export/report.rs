@@ -101,7 +101,7 @@ pub fn report(analysis: &Analysis, options: &ReportOptions) -> Value {
     let mut verdicts: Vec<&Verdict> = jobs.iter().flat_map(|j| &j.ranks).collect();
     verdicts.sort_by_key(|v| v.rank);
     let mut ranks = Object::new();
-    for verdict in verdicts {
+    for &verdict in &verdicts {
         let number = analysis.ranks()[verdict.rank].rank;
         let value = rank_json(analysis, verdict, window, &gpus, options.light);
         ranks.insert(number.to_string(), value);
@@ -142,7 +142,7 @@ pub fn report(analysis: &Analysis, options: &ReportOptions) -> Value {
     put("overlap", overlap);
     put("overlap_left_out", left_out.into());
     put("queue", queue(analysis, window));
-    put("compare", baseline(analysis, options, window));
+    put("compare", baseline(analysis, options, window, &verdicts));
     put("launch", launch(analysis, window));
     put("lanes", lanes(analysis, window));
     let mut by_span = [Object::new(), Object::new(), Object::new()];
@@ -160,11 +160,16 @@ pub fn report(analysis: &Analysis, options: &ReportOptions) -> Value {
 }
 
 /// What a later recording can be compared with; `null` for a part of a recording.
-fn baseline(analysis: &Analysis, options: &ReportOptions, window: TimeRange) -> Value {
+fn baseline(
+    analysis: &Analysis,
+    options: &ReportOptions,
+    window: TimeRange,
+    verdicts: &[&Verdict],
+) -> Value {
     if !window.covers(analysis.trace().extent()) {
         return Value::Null;
     }
-    let recording = Recording::of(analysis, &options.recorder);
+    let recording = Recording::judged(analysis, &options.recorder, verdicts);
     let saved = Baseline::of(&recording, options.incomplete);
     serde_json::to_value(saved).unwrap_or(Value::Null)
 }

@@ -6,19 +6,29 @@ use std::fmt::{self, Write};
 
 use egui::{Context, LayerId, Painter, Pos2, RawInput, Vec2};
 
-use super::png::{Plan, PngError, PngOptions};
+use super::png::{PictureSize, Plan, PngError, PngOptions};
 use crate::analysis::Analysis;
 use crate::model::Trace;
 use crate::paint::{Line, font_id, fonts, line};
 use crate::time::format_ns;
 use crate::view::{
     ArrowEnd, DrawList, Font, Item, MarkKind, Point, Rect, Rgba, Rows, Section, SectionKind, Text,
+    arrow_curve,
 };
 
 /// Narrower spans have no tooltip, points.
 const TOOLTIP_FROM: f32 = 24.0;
 /// Longer names are cut in tooltips, characters.
 const TOOLTIP_CHARS: usize = 400;
+
+/// A finished drawing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drawing {
+    /// The file's content.
+    pub svg: String,
+    /// What was laid out, in points.
+    pub layout: PictureSize,
+}
 
 /// Draws a picture as SVG; the scale of the options means nothing here.
 ///
@@ -29,8 +39,12 @@ pub fn render_svg(
     analysis: &Analysis,
     rows: &Rows,
     options: &PngOptions,
-) -> Result<String, PngError> {
-    let plan = Plan::new(trace, analysis, rows, options)?;
+) -> Result<Drawing, PngError> {
+    let options = PngOptions {
+        scale: 1.0,
+        ..options.clone()
+    };
+    let plan = Plan::new(trace, analysis, rows, &options)?;
     let lists = plan.lists(trace, analysis);
     let size = plan.points();
     let mut svg = Svg::default();
@@ -54,7 +68,10 @@ pub fn render_svg(
     let mut out = String::with_capacity(svg.body.len() + svg.shared.len() + 1_024);
     // Writing to a string cannot fail.
     let _ = svg.document(&mut out, &plan, analysis);
-    Ok(out)
+    Ok(Drawing {
+        svg: out,
+        layout: plan.layout(),
+    })
 }
 
 /// What was written so far.
@@ -292,11 +309,8 @@ impl Svg {
         )
     }
 
-    /// Leaves and arrives horizontally.
     fn curve(&mut self, from: Point, to: Point, color: Rgba, width: f32) -> fmt::Result {
-        let reach = ((to.x - from.x).abs() * 0.5).clamp(12.0, 120.0);
-        let (a, b) = (At(from), At(Point::new(from.x + reach, from.y)));
-        let (c, d) = (At(Point::new(to.x - reach, to.y)), At(to));
+        let [a, b, c, d] = arrow_curve(from, to).map(At);
         let (stroke, width) = (Paint("stroke", color), num(width));
         writeln!(
             self.body,

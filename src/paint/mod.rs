@@ -11,7 +11,7 @@ mod text;
 use egui::epaint::{CubicBezierShape, PathStroke};
 use egui::{Color32, Painter, Pos2, Shape, Stroke, Vec2};
 
-use crate::view::{ArrowEnd, DrawList, Item, Point, Rect, Rgba, Theme};
+use crate::view::{ArrowEnd, DrawList, Item, Point, Rect, Rgba, Theme, arrow_curve};
 use mesh::Batch;
 
 /// Paints a draw list with its top-left corner at `origin`.
@@ -103,11 +103,10 @@ fn shape(item: &Item, painter: &Painter, origin: Pos2) {
 /// Length of an arrow's head, points.
 const HEAD: f32 = 5.0;
 
-/// Leaves and arrives horizontally.
+/// The curve of an arrow as egui has it.
 fn curve(from: Pos2, to: Pos2) -> [Pos2; 4] {
-    let reach = ((to.x - from.x).abs() * 0.5).clamp(12.0, 120.0);
-    let side = Vec2::new(reach, 0.0);
-    [from, from + side, to - side, to]
+    let point = |p: Pos2| Point::new(p.x, p.y);
+    arrow_curve(point(from), point(to)).map(|p| Pos2::new(p.x, p.y))
 }
 
 fn faint_arrow(painter: &Painter, (from, to): (Pos2, Pos2), line: Color32) {

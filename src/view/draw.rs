@@ -191,6 +191,14 @@ pub enum ArrowEnd {
     Dot,
 }
 
+/// The four points of an arrow's bezier: it leaves and arrives horizontally.
+#[must_use]
+pub fn arrow_curve(from: Point, to: Point) -> [Point; 4] {
+    let reach = ((to.x - from.x).abs() * 0.5).clamp(12.0, 120.0);
+    let (out, back) = (from.x + reach, to.x - reach);
+    [from, Point::new(out, from.y), Point::new(back, to.y), to]
+}
+
 /// One line of text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Text {

@@ -18,7 +18,7 @@ mod viewport;
 pub use compare::{CompareInput, ComparePicture, CompareSide, comparison as compare_picture};
 pub use draw::{
     Align, Areas, ArrowEnd, DrawList, Font, Hit, Item, LaneNote, Mark, MarkKind, Section,
-    SectionKind, Stats, Target, Text,
+    SectionKind, Stats, Target, Text, arrow_curve,
 };
 pub use geom::{Point, Rect, Rgba, Size};
 pub use history::{GESTURE_MS, History, MAX_ENTRIES};

@@ -1,13 +1,11 @@
 //! Who called: CPU spans against their GPU work by caller, and who made the calls that wait for the GPU.
 
-use std::process::Command;
-
 use serde_json::Value;
 use stallscope::analysis::{CallerKind, LagRow, NoArgs, SyncCaller};
 use stallscope::model::{LaneId, Role, SyncScope};
 use stallscope::time::TimeRange;
 
-use crate::common;
+use crate::common::{self, report_of};
 use common::timeline::{MS, Maker, Scene};
 use common::{repository, shared};
 
@@ -237,22 +235,13 @@ fn callers_of_a_real_trace_have_all_of_its_calls() {
     assert!(busy <= all && busy > all * 99 / 100, "{busy} of {all}");
 }
 
-fn report(file: &str, args: &[&str]) -> String {
-    let out = Command::new(env!("CARGO_BIN_EXE_stallscope"))
-        .args(["report", file])
-        .args(args)
-        .output()
-        .unwrap();
-    String::from_utf8(out.stdout).unwrap()
-}
-
 #[test]
 fn call_stacks_in_args_name_callers_too() {
     let name = "traces/torch/pytorch-kineto__resnet50_num_workers_0_worker0.1623143089861.pt.trace.json.gz";
     let Some(path) = shared(name) else {
         return;
     };
-    let text = report(path.to_str().unwrap(), &[]);
+    let text = report_of(path.to_str().unwrap(), &[]);
     assert!(
         text.contains("  resnet50_profiler_api.py(44): <module> › aten::to "),
         "{text}"
@@ -264,7 +253,7 @@ fn call_stacks_in_args_name_callers_too() {
 #[test]
 fn reports_list_callers() {
     let file = repository("sample_traces/torch_0_workers.json.gz");
-    let json = report(file.to_str().unwrap(), &["--json"]);
+    let json = report_of(file.to_str().unwrap(), &["--json"]);
     let json: Value = serde_json::from_str(&json).unwrap();
     let lag = json["lag"].as_array().unwrap();
     assert!(
@@ -280,7 +269,7 @@ fn reports_list_callers() {
         .map(calls)
         .sum::<u64>();
     assert_eq!(top, json["syncs"].as_object().unwrap().len() as u64);
-    let brief = report(file.to_str().unwrap(), &["--json", "--brief"]);
+    let brief = report_of(file.to_str().unwrap(), &["--json", "--brief"]);
     let brief: Value = serde_json::from_str(&brief).unwrap();
     assert!(brief["lag"].is_null() && brief["sync_callers"].is_null());
 }

@@ -1,13 +1,11 @@
 //! Memory of devices: allocations of PyTorch become counters in bytes, with their peaks in the report.
 
-use std::process::Command;
-
 use serde_json::Value;
 use stallscope::analysis::DeviceMemory;
 use stallscope::model::Measure;
 use stallscope::time::TimeRange;
 
-use crate::common;
+use crate::common::{self, report_of};
 use common::timeline::Scene;
 use common::{repository, scratch, shared};
 
@@ -133,15 +131,6 @@ fn what_does_not_say_its_device_stays_an_instant() {
     );
 }
 
-fn report(file: &str, args: &[&str]) -> String {
-    let out = Command::new(env!("CARGO_BIN_EXE_stallscope"))
-        .args(["report", file])
-        .args(args)
-        .output()
-        .unwrap();
-    String::from_utf8(out.stdout).unwrap()
-}
-
 #[test]
 fn real_traces_have_the_peaks_of_their_events() {
     let name =
@@ -150,7 +139,7 @@ fn real_traces_have_the_peaks_of_their_events() {
         return;
     };
     let file = path.to_str().unwrap();
-    let json: Value = serde_json::from_str(&report(file, &["--json", "--brief"])).unwrap();
+    let json: Value = serde_json::from_str(&report_of(file, &["--json", "--brief"])).unwrap();
     let memory = json["memory"].as_array().unwrap();
     // Counted in the file by itself: 12,270 events of the GPU, 1,204 of the host.
     let row = |device: &str| memory.iter().find(|m| m["device"] == device).unwrap();
@@ -165,7 +154,7 @@ fn real_traces_have_the_peaks_of_their_events() {
         row("CPU")["peak_reserved"].is_null(),
         "the host reserves nothing"
     );
-    let text = report(file, &[]);
+    let text = report_of(file, &[]);
     assert!(
         text.contains("\nMemory\n") && text.contains("2.7 GB") && text.contains("3.6 GB"),
         "{text}"
@@ -175,7 +164,7 @@ fn real_traces_have_the_peaks_of_their_events() {
     let Some(path) = shared(name) else {
         return;
     };
-    let text = report(path.to_str().unwrap(), &[]);
+    let text = report_of(path.to_str().unwrap(), &[]);
     assert!(
         text.contains("peak growth") && !text.contains("peak allocated"),
         "{text}"
@@ -186,7 +175,7 @@ fn real_traces_have_the_peaks_of_their_events() {
 fn nothing_is_said_of_memory_that_is_not_recorded() {
     let file = repository("sample_traces/torch_real_rank1.json.gz");
     let file = file.to_str().unwrap();
-    assert!(!report(file, &[]).contains("\nMemory\n"));
-    let json: Value = serde_json::from_str(&report(file, &["--json", "--brief"])).unwrap();
+    assert!(!report_of(file, &[]).contains("\nMemory\n"));
+    let json: Value = serde_json::from_str(&report_of(file, &["--json", "--brief"])).unwrap();
     assert_eq!(json["memory"], Value::Array(Vec::new()));
 }

@@ -9,7 +9,9 @@ use stallscope::view::Theme;
 use crate::common::timeline::{MS, Maker, Scene, training_loop};
 
 fn svg(scene: &Scene, options: &PngOptions) -> String {
-    render_svg(&scene.trace, &scene.analysis, &scene.rows, options).expect("draws")
+    render_svg(&scene.trace, &scene.analysis, &scene.rows, options)
+        .expect("draws")
+        .svg
 }
 
 fn texts(svg: &str) -> Vec<String> {

@@ -2,8 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::loader::{Segment, flatten};
 use super::parts::Part;
+use super::segments::{Segment, flatten};
 use crate::analysis::base::core::Core;
 use crate::analysis::layers::ids::LayerId;
 use crate::model::{LaneId, NameId};
@@ -83,28 +83,6 @@ impl<'a> Frames<'a> {
         found.sort_by_key(|(r, _)| (r.start, std::cmp::Reverse(r.end)));
         seen.segments = flatten(found.into_iter());
         seen
-    }
-}
-
-impl Seen {
-    /// Cuts a window inside the wait by the frames.
-    pub fn pieces(&self, window: TimeRange, mut piece: impl FnMut(TimeRange, Option<Part>)) {
-        let mut at = window.start;
-        let from = self.segments.partition_point(|s| s.range.end <= at);
-        for segment in &self.segments[from..] {
-            if segment.range.start >= window.end {
-                break;
-            }
-            let range = segment.range.clip(window);
-            if at < range.start {
-                piece(TimeRange::new(at, range.start), None);
-            }
-            piece(range, Some(segment.part));
-            at = range.end;
-        }
-        if at < window.end {
-            piece(TimeRange::new(at, window.end), None);
-        }
     }
 }
 

@@ -10,6 +10,7 @@
 use rustc_hash::FxHashMap;
 
 use super::parts::{Part, Sayings};
+use super::segments::{self, Segment, flatten};
 use crate::analysis::base::core::Core;
 use crate::analysis::base::lanes::MaxTree;
 use crate::analysis::layers::classify::{ArgSource, GoOn};
@@ -58,13 +59,6 @@ pub(super) struct Work {
 pub(super) struct Between {
     pub range: TimeRange,
     pub file: FileId,
-}
-
-/// A stretch that belongs to one part.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Segment {
-    pub range: TimeRange,
-    pub part: Part,
 }
 
 /// The lane on which a process loads.
@@ -211,29 +205,7 @@ impl Loader {
 
     /// Segments that share time with a window.
     pub fn segments_in(&self, window: TimeRange) -> &[Segment] {
-        let from = self
-            .segments
-            .partition_point(|s| s.range.end <= window.start);
-        let to = self
-            .segments
-            .partition_point(|s| s.range.start < window.end);
-        &self.segments[from..to.max(from)]
-    }
-
-    /// Cuts a window into stretches of one part, or of none.
-    pub fn pieces(&self, window: TimeRange, mut piece: impl FnMut(TimeRange, Option<Part>)) {
-        let mut at = window.start;
-        for segment in self.segments_in(window) {
-            let range = segment.range.clip(window);
-            if at < range.start {
-                piece(TimeRange::new(at, range.start), None);
-            }
-            piece(range, Some(segment.part));
-            at = range.end;
-        }
-        if at < window.end {
-            piece(TimeRange::new(at, window.end), None);
-        }
+        segments::within(&self.segments, window)
     }
 
     /// Finds what lies between reads, and the segments; after the files of reads are known.
@@ -328,42 +300,6 @@ fn split_item(segment: Segment, rest: &mut &[Between], out: &mut Vec<Segment>) {
             part: Part::Item,
         });
     }
-}
-
-/// The innermost part at each instant: that of the span that started last, of the shorter one where several did.
-/// `spans` by start, longest first.
-pub(super) fn flatten(spans: impl Iterator<Item = (TimeRange, Part)>) -> Vec<Segment> {
-    let mut out: Vec<Segment> = Vec::new();
-    let mut open: Vec<(TimeRange, Part)> = Vec::new();
-    let mut at = i64::MIN;
-    let mut push = |range: TimeRange, part: Part| match out.last_mut() {
-        _ if range.is_empty() => {}
-        Some(last) if last.part == part && last.range.end == range.start => {
-            last.range.end = range.end;
-        }
-        _ => out.push(Segment { range, part }),
-    };
-    // Emits what the open spans say up to a time.
-    let mut advance = |open: &mut Vec<(TimeRange, Part)>, at: &mut i64, to: i64| {
-        while let Some(&(range, part)) = open.last() {
-            if range.end > *at {
-                let end = range.end.min(to);
-                push(TimeRange::new(*at, end), part);
-                *at = (*at).max(end);
-                if range.end > to {
-                    break;
-                }
-            }
-            open.pop();
-        }
-        *at = (*at).max(to);
-    };
-    for (range, part) in spans.filter(|s| !s.0.is_empty()) {
-        advance(&mut open, &mut at, range.start);
-        open.push((range, part));
-    }
-    advance(&mut open, &mut at, i64::MAX);
-    out
 }
 
 /// Spans per loader that are looked at for numbers of batches: where none of them has one, none has.

@@ -6,7 +6,7 @@
 //! waits ─▶ iterators ─▶ who may have served ┴─▶ assignment ─▶ partition of each wait ─▶ totals ─▶ decision
 //! ```
 //!
-//! `parts` what a span is · `loader` the lane on which a process loads · `items`, `files` items and files · `batches` where a batch
+//! `parts` what a span is · `segments` stretches of one part · `loader` the lane on which a process loads · `items`, `files` items and files · `batches` where a batch
 //! ends · `iterators` which waits go together · `assign` who made which batch, where only one way is admissible · `plan` all
 //! of it for one loop · `frames` the loop's Python frames · `partition`, `wait` the cause of a wait · `totals`, `decide` what
 //! a loop's waiting comes from. Worked out once; a part that the record does not tell is unknown, and says why.
@@ -45,6 +45,7 @@ pub(in crate::analysis) mod partition;
 pub(in crate::analysis) mod parts;
 mod plan;
 pub(in crate::analysis) mod reason;
+mod segments;
 pub(in crate::analysis) mod totals;
 pub(in crate::analysis) mod wait;
 

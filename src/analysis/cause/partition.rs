@@ -5,6 +5,7 @@ use super::batches::Batches;
 use super::frames::Seen;
 use super::loader::Loader;
 use super::parts::{Group, Part};
+use super::segments::pieces;
 use crate::analysis::base::gpus::Gpu;
 use crate::analysis::sums::intervals::Union;
 use crate::time::TimeRange;
@@ -130,7 +131,7 @@ pub(super) fn of_worker(
         sum.add(worker_starts, Part::WorkerStart, true);
     }
     let making = wait.clip(TimeRange::new(began, ready));
-    loader.pieces(making, |range, part| {
+    pieces(&loader.segments, making, |range, part| {
         batches.pieces(range, |range, batch| match (batch, part) {
             (Some(batch), part) => {
                 sum.add(range, part.unwrap_or(Part::Unnamed), batch == made.batch);
@@ -140,7 +141,7 @@ pub(super) fn of_worker(
         });
     });
     let after = wait.clip(TimeRange::new(ready.max(began), i64::MAX));
-    frames.pieces(after, |range, part| {
+    pieces(&frames.segments, after, |range, part| {
         use Part::{HandOver, Loader, Pin, Receive, Unpickle};
         match part {
             Some(part @ (Receive | Unpickle | Loader | Pin)) => sum.add(range, part, true),
@@ -178,14 +179,14 @@ pub(super) fn of_loop(
 ) -> Parts {
     let inside = wait.clip(made);
     let mut around = |range: TimeRange| {
-        frames.pieces(range, |range, part| {
+        pieces(&frames.segments, range, |range, part| {
             let pins = part == Some(Part::Pin);
             sum.add(range, if pins { Part::Pin } else { Part::Loader }, true);
         });
     };
     around(TimeRange::new(wait.start, inside.start));
     around(TimeRange::new(inside.end.max(inside.start), wait.end));
-    loader.pieces(inside, |range, part| {
+    pieces(&loader.segments, inside, |range, part| {
         sum.add(range, part.unwrap_or(Part::Unnamed), true);
     });
     sum.finish()
@@ -193,7 +194,7 @@ pub(super) fn of_loop(
 
 /// A wait of which only the loop's frames tell.
 pub(super) fn of_frames(mut sum: Sum<'_>, wait: TimeRange, frames: &Seen) -> Parts {
-    frames.pieces(wait, |range, part| {
+    pieces(&frames.segments, wait, |range, part| {
         sum.add(range, part.unwrap_or(Part::Loader), true);
     });
     sum.finish()

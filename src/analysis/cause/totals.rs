@@ -147,6 +147,13 @@ pub struct SlowWorker {
 }
 
 impl Totals {
+    /// The files that took 1 % of the waiting or more: others explain none of it. Those that took most first.
+    pub fn telling_files(&self) -> impl Iterator<Item = &FileTotal> {
+        let waiting = self.first + self.later;
+        let files = self.by_file.iter();
+        files.filter(move |f| f.in_waits.saturating_mul(100) >= waiting)
+    }
+
     /// Of a window; `None` = all waits.
     #[must_use]
     pub fn of(causes: &RankCauses, window: Option<TimeRange>) -> Self {

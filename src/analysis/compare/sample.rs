@@ -15,6 +15,7 @@ use crate::analysis::figures::step_table::launched_on;
 use crate::analysis::layers::ids::LayerId;
 use crate::analysis::layers::kernels::norm_kernel;
 use crate::analysis::layers::names::norm2;
+use crate::analysis::verdict::issue::Verdict;
 use crate::model::{LaneId, NameId, Role};
 use crate::time::TimeRange;
 
@@ -121,6 +122,18 @@ impl Recording {
     /// Of an analysis. `told` is what the files say of their recorder, beyond its name.
     #[must_use]
     pub fn of(analysis: &Analysis, told: &[String]) -> Self {
+        let extent = analysis.trace().extent();
+        // Nothing lies inside an empty window, not even what has no length.
+        let end = extent.end.max(extent.start.saturating_add(1));
+        let all = TimeRange { end, ..extent };
+        let ranks = 0..analysis.ranks().len();
+        let verdicts: Vec<Verdict> = ranks.map(|r| analysis.verdict(r, all)).collect();
+        Self::judged(analysis, told, &verdicts.iter().collect::<Vec<_>>())
+    }
+
+    /// The same where the verdicts of all ranks on the whole trace are known.
+    #[must_use]
+    pub fn judged(analysis: &Analysis, told: &[String], verdicts: &[&Verdict]) -> Self {
         let trace = analysis.trace();
         let producers = trace.sources().iter();
         let recorder = producers.map(|s| match s.producer.as_str() {
@@ -133,13 +146,12 @@ impl Recording {
         let worker = |l: &LaneId| analysis.role(*l) == Role::Worker;
         let stated = stated_ranks(analysis);
         let number = |rank: usize| stated.as_ref().map(|all| all[rank]);
-        let mut ranks: Vec<Sample> = (0..analysis.ranks().len())
-            .map(|rank| {
-                let mut sample = sample(analysis, rank);
-                sample.rank = number(rank).unwrap_or(sample.rank);
-                sample
-            })
-            .collect();
+        let sampled = |verdict: &&Verdict| {
+            let mut sample = sample(analysis, verdict);
+            sample.rank = number(verdict.rank).unwrap_or(sample.rank);
+            sample
+        };
+        let mut ranks: Vec<Sample> = verdicts.iter().map(sampled).collect();
         ranks.sort_by_key(|r| r.rank);
         Self {
             runs: match stated {
@@ -177,11 +189,8 @@ fn stated_ranks(analysis: &Analysis) -> Option<Vec<u32>> {
     (distinct.len() == all.len()).then_some(all)
 }
 
-fn sample(analysis: &Analysis, rank: usize) -> Sample {
-    let extent = analysis.trace().extent();
-    // Nothing lies inside an empty window, not even what has no length.
-    let end = extent.end.max(extent.start.saturating_add(1));
-    let judged = analysis.judged(rank, TimeRange { end, ..extent });
+fn sample(analysis: &Analysis, verdict: &Verdict) -> Sample {
+    let (rank, judged) = (verdict.rank, &verdict.judged);
     let r = &analysis.ranks()[rank];
     let of = steps::Loop {
         lanes: &r.loop_lanes,
@@ -189,7 +198,6 @@ fn sample(analysis: &Analysis, rank: usize) -> Sample {
         on_gpu: r.gpu.is_some(),
         wanted: None,
     };
-    let verdict = analysis.verdict(rank, judged.window);
     Sample {
         rank: r.rank,
         place: rank,
@@ -197,10 +205,10 @@ fn sample(analysis: &Analysis, rank: usize) -> Sample {
         can: steps::possible(&analysis.core, of, !r.marks.is_empty()),
         steps: r.steps.len(),
         left_out: judged.left_out().count(),
-        rows: rows(analysis, &judged),
+        rows: rows(analysis, judged),
         gpu: r.gpu.is_some(),
-        waits: wait_families(analysis, &judged),
-        kernels: kernels(analysis, &judged),
+        waits: wait_families(analysis, judged),
+        kernels: kernels(analysis, judged),
         kernels_by_cycle: true,
         verdict: verdict.kind().key().to_owned(),
         headline: verdict

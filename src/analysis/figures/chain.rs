@@ -2,7 +2,7 @@
 
 use crate::analysis::Analysis;
 use crate::analysis::cause::parts::Part;
-use crate::analysis::cause::wait::Cause;
+use crate::analysis::cause::wait::{Cause, Level};
 use crate::analysis::layers::ids::{LayerClass, LayerId};
 use crate::model::{LaneId, SpanId};
 use crate::time::TimeRange;
@@ -69,6 +69,18 @@ impl Spent {
 }
 
 impl Cause {
+    /// Who made the batch and how that is known: `worker 2, pid 5032; by order`. `None` where it is not told.
+    #[must_use]
+    pub fn made_by(&self) -> Option<String> {
+        let how = match self.level {
+            Some(Level::Loop) => return Some("the loop itself".to_owned()),
+            Some(Level::L2) => "by its number",
+            _ => "by order",
+        };
+        let (worker, pid) = (self.worker?, self.pid.as_ref()?);
+        Some(format!("worker {worker}, pid {pid}; {how}"))
+    }
+
     /// What the wait was spent on, longest first; together the wait.
     #[must_use]
     pub fn spent(&self) -> Vec<Spent> {

@@ -1,7 +1,7 @@
 //! What is known of spans, steps and waits, in words: tooltips, inspector and tables say the same.
 
 use super::document::Document;
-use crate::analysis::{Analysis, LayerId, Level, Step, SyncFigures, Wait, counted};
+use crate::analysis::{Analysis, LayerId, Step, SyncFigures, Wait, counted};
 use crate::columns::ByPhase;
 use crate::model::{CopyKind, SpanId};
 use crate::time::{about_ns, format_ns};
@@ -59,14 +59,7 @@ pub fn cause_lines(analysis: &Analysis, wait: usize) -> Vec<(&'static str, Strin
         };
         out.push(("Batch", format!("{batch}{late}")));
     }
-    if let Some(pid) = &cause.pid {
-        let by = match (cause.level, cause.worker) {
-            (Some(Level::Loop), _) | (_, None) => "the loop itself".to_owned(),
-            (Some(Level::L2), Some(worker)) => format!("worker {worker}, pid {pid}, by its number"),
-            (_, Some(worker)) => format!("worker {worker}, pid {pid}, by order"),
-        };
-        out.push(("Made by", by));
-    }
+    out.extend(cause.made_by().map(|by| ("Made by", by)));
     let spent: Vec<String> = cause.spent().iter().map(|s| s.text(about_ns)).collect();
     out.push(("Spent on", spent.join(", ")));
     if let Some(item) = &cause.item {

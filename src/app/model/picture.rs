@@ -54,7 +54,7 @@ impl Source {
     pub fn file(&self, path: &Path, options: &PngOptions) -> Result<Vec<u8>, String> {
         let (trace, analysis) = (&self.trace, &self.analysis);
         let file = match is_svg(path) {
-            true => render_svg(trace, analysis, &self.rows, options).map(String::into_bytes),
+            true => render_svg(trace, analysis, &self.rows, options).map(|d| d.svg.into_bytes()),
             false => render_png(trace, analysis, &self.rows, options).map(|p| p.png),
         };
         file.map_err(|e| e.to_string())

@@ -1,15 +1,15 @@
 //! The batches of each worker as blocks on one time axis, those that the loop had to wait for hatched: a worker that is
 //! slower than the others is seen at once.
 
-use egui::{Color32, Painter, Rect, RichText, ScrollArea, Sense, Ui, pos2, vec2};
+use egui::{Pos2, RichText, ScrollArea, Sense, Ui, pos2, vec2};
 
 use crate::analysis::{Analysis, FileRead, FileTotal, MadeBatch, counted};
 use crate::app::model::action::{Action, Actions};
 use crate::app::model::load::bytes_text;
 use crate::app::widgets::look::Look;
-use crate::paint::color;
+use crate::paint::paint;
 use crate::time::{TimeRange, about_ns, format_ns};
-use crate::view::Swatch;
+use crate::view::{DrawList, Item, Point, Rect, Section, SectionKind, Swatch, Theme};
 
 /// Height of a worker's row, points.
 const ROW: f32 = 15.0;
@@ -89,14 +89,12 @@ pub fn waited_files(analysis: &Analysis, rank: usize, window: TimeRange) -> Vec<
         return Vec::new();
     };
     let (totals, causes) = (&waiting.totals, analysis.causes(rank));
-    let files = totals.by_file.iter();
-    let files = files.filter(|f| 100 * f.in_waits >= totals.first + totals.later);
     let of = |f: &FileTotal| WaitedFile {
         name: causes.file(f.file).to_owned(),
         in_waits: f.in_waits,
         read: f.read,
     };
-    files.map(of).collect()
+    totals.telling_files().map(of).collect()
 }
 
 /// Draws the list of files; nothing where no file took part of the waiting worth naming.
@@ -190,35 +188,46 @@ fn row_ui(ui: &mut Ui, maker: &Maker, window: TimeRange, look: &Look, actions: &
     let ink = ui.visuals().text_color();
     ui.painter()
         .text(middle, egui::Align2::LEFT_CENTER, &maker.title, font, ink);
-    let lane = Rect::from_min_max(
-        pos2(rect.left() + NAMES, rect.top() + 1.5),
-        pos2(rect.right(), rect.bottom() - 1.5),
+    let lane = Rect::new(
+        rect.left() + NAMES,
+        rect.top() + 1.5,
+        rect.right(),
+        rect.bottom() - 1.5,
     );
     let at = |t: i64| {
         let share = (t - window.start) as f64 / window.len().max(1) as f64;
-        lane.left() + lane.width() * share.clamp(0.0, 1.0) as f32
+        lane.x0 + lane.width() * share.clamp(0.0, 1.0) as f32
     };
-    let painter = ui.painter().with_clip_rect(lane);
-    painter.rect_filled(lane, 0.0, color(look.theme.lane));
+    let mut items = vec![Item::Rect {
+        rect: lane,
+        fill: look.theme.lane,
+    }];
     let pointer = response.hover_pos();
     let mut under = None;
-    let mut reach = f32::MIN;
+    // What ends within a pixel that is filled changes nothing, but a late one does.
+    let mut reach = [f32::MIN; 2];
     for (i, batch) in maker.batches.iter().enumerate() {
-        let (x0, x1) = (at(batch.range.start), at(batch.range.end));
-        if pointer.is_some_and(|p| x0 <= p.x && p.x <= x1.max(x0 + 1.0)) {
+        let x0 = at(batch.range.start);
+        let x1 = at(batch.range.end).max(x0 + 1.0);
+        if pointer.is_some_and(|p| x0 <= p.x && p.x <= x1) {
             under = Some(i);
         }
-        // What ends within a pixel that is filled changes nothing.
-        if x1.max(x0 + 1.0) > reach {
-            block(
-                &painter,
-                Rect::from_x_y_ranges(x0..=x1.max(x0 + 1.0), lane.y_range()),
-                batch,
-                look,
-            );
-            reach = x1.max(x0 + 1.0);
+        let reach = &mut reach[usize::from(batch.late == Some(true))];
+        if x1 > *reach {
+            *reach = x1;
+            let rect = Rect::new(x0, lane.y0, x1, lane.y1);
+            block(rect, batch, &look.theme, &mut items);
         }
     }
+    let list = DrawList {
+        sections: vec![Section {
+            kind: SectionKind::Lanes,
+            clip: lane,
+            items,
+        }],
+        ..DrawList::default()
+    };
+    paint(&list, ui.painter(), Pos2::ZERO);
     let Some(i) = under else {
         return;
     };
@@ -239,28 +248,27 @@ fn row_ui(ui: &mut Ui, maker: &Maker, window: TimeRange, look: &Look, actions: &
     }
 }
 
-fn block(painter: &Painter, rect: Rect, batch: &MadeBatch, look: &Look) {
-    let theme = &look.theme;
-    let fill = color(theme.swatch(Swatch::Load));
-    painter.rect_filled(rect, 0.0, fill);
+/// A batch as items of a draw list.
+fn block(rect: Rect, batch: &MadeBatch, theme: &Theme, out: &mut Vec<Item>) {
+    out.push(Item::Rect {
+        rect,
+        fill: theme.swatch(Swatch::Load),
+    });
     if rect.width() < DETAIL {
         return;
     }
     if batch.late == Some(true) {
-        hatch(painter, rect, color(theme.hatch()));
+        out.push(Item::Hatch {
+            rect,
+            color: theme.hatch(),
+            line: 1.5,
+            pitch: 6.0,
+        });
     }
-    let edge = egui::Stroke::new(1.0, color(theme.lane));
-    painter.line_segment([rect.right_top(), rect.right_bottom()], edge);
-}
-
-/// Lines that rise to the right.
-fn hatch(painter: &Painter, rect: Rect, ink: Color32) {
-    let painter = painter.with_clip_rect(painter.clip_rect().intersect(rect));
-    let (height, pitch) = (rect.height(), 6.0);
-    let mut x = (painter.clip_rect().left() / pitch).floor() * pitch - height;
-    while x < painter.clip_rect().right() {
-        let line = [pos2(x, rect.bottom()), pos2(x + height, rect.top())];
-        painter.line_segment(line, egui::Stroke::new(1.5, ink));
-        x += pitch;
-    }
+    out.push(Item::Line {
+        a: Point::new(rect.x1, rect.y0),
+        b: Point::new(rect.x1, rect.y1),
+        color: theme.lane,
+        width: 1.0,
+    });
 }

@@ -18,7 +18,7 @@ use stallscope::export::report::{ReportOptions, report};
 use stallscope::import::{OpenOptions, Progress, SharedArgs, open};
 use stallscope::model::{Clock, SpanId};
 
-use crate::common::{Differences, shared};
+use crate::common::{Differences, leaves, shared};
 use excused::EXCUSED;
 
 /// The analysis of some paths, opened together.
@@ -113,30 +113,6 @@ const PATHS: &[(&str, &str)] = &[
 
 /// What the report has beside it.
 const ADDED: &[&str] = &["cause.workers.*.place", "cause.advice", "cause.batch_bytes"];
-
-/// Leaves by path; of a list its length besides, at `#`. Empty objects are leaves.
-fn leaves(value: &Value, path: &str, out: &mut BTreeMap<String, Value>) {
-    let below = |key: &str| match path {
-        "" => key.to_owned(),
-        path => format!("{path}.{key}"),
-    };
-    match value {
-        Value::Object(map) => {
-            for (key, value) in map {
-                leaves(value, &below(key), out);
-            }
-        }
-        Value::Array(all) => {
-            out.insert(below("#"), all.len().into());
-            for (i, value) in all.iter().enumerate() {
-                leaves(value, &below(&i.to_string()), out);
-            }
-        }
-        value => {
-            out.insert(path.to_owned(), value.clone());
-        }
-    }
-}
 
 /// The path of the report for one of the reference.
 fn place(path: &str) -> Option<String> {

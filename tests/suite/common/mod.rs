@@ -7,11 +7,13 @@ pub mod raster;
 pub mod timeline;
 pub mod torch_oracle;
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
 use stallscope::import::{LoadError, Loaded, OpenOptions, Progress, open};
 use stallscope::model::Trace;
 
@@ -191,3 +193,34 @@ const _: fn() = || {
     let _ = (Differences::compare::<u8>, Differences::check::<u8>);
     let _ = |l: IndexLine| (l.file, l.kind, l.events, l.expectation);
 };
+
+/// Leaves of a JSON value by path; of a list its length besides, at `#`. Empty objects have none.
+pub fn leaves(value: &Value, path: &str, out: &mut BTreeMap<String, Value>) {
+    let below = |key: &str| match path {
+        "" => key.to_owned(),
+        path => format!("{path}.{key}"),
+    };
+    match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                leaves(value, &below(key), out);
+            }
+        }
+        Value::Array(all) => {
+            out.insert(below("#"), all.len().into());
+            for (i, value) in all.iter().enumerate() {
+                leaves(value, &below(&i.to_string()), out);
+            }
+        }
+        value => {
+            out.insert(path.to_owned(), value.clone());
+        }
+    }
+}
+
+/// What `report` prints of a file.
+pub fn report_of(file: &str, args: &[&str]) -> String {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_stallscope"));
+    let out = command.args(["report", file]).args(args).output();
+    String::from_utf8(out.expect("the program runs").stdout).expect("text")
+}

@@ -13,7 +13,7 @@ use stallscope::export::report::{ReportOptions, report};
 use stallscope::import::{OpenOptions, Progress, SharedArgs, open};
 use stallscope::model::SpanId;
 
-use crate::common::{Differences, shared};
+use crate::common::{Differences, leaves, shared};
 use paths::{NOT_YET_IN, NOTICES, PATHS, PRESENT};
 
 /// The report of some paths, opened together.
@@ -28,30 +28,6 @@ fn figures(paths: &[PathBuf]) -> Value {
     let trace = placed(trace, &rules, &args, &|| true);
     let analysis = Analysis::with_args(trace, &rules, &options, &args, &|_| true);
     report(&analysis.expect("not cancelled"), &ReportOptions::default())
-}
-
-/// Values by path; of a list its length besides, at `#`.
-fn leaves(value: &Value, path: &str, out: &mut BTreeMap<String, Value>) {
-    let below = |key: &str| match path {
-        "" => key.to_owned(),
-        path => format!("{path}.{key}"),
-    };
-    match value {
-        Value::Object(map) => {
-            for (key, value) in map {
-                leaves(value, &below(key), out);
-            }
-        }
-        Value::Array(all) => {
-            out.insert(below("#"), all.len().into());
-            for (i, value) in all.iter().enumerate() {
-                leaves(value, &below(&i.to_string()), out);
-            }
-        }
-        value => {
-            out.insert(path.to_owned(), value.clone());
-        }
-    }
 }
 
 /// The parts of a path that the stars of a pattern stand for. Keys of GPUs have a dot where ranks share numbers.
