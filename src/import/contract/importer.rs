@@ -125,9 +125,15 @@ pub(crate) trait Importer: Sync {
         lenient::args(text)
     }
 
-    /// The args of a span as people should see them, from how they stand in its file.
-    fn args(&self, args: Map<String, Value>, _: &Trace, _: SourceId) -> Map<String, Value> {
-        args
+    /// Whether args in text are a JSON object, as [`Importer::parse_args`] takes them where it is not written anew.
+    fn has_json_args(&self) -> bool {
+        true
+    }
+
+    /// The key that people should see in place of one whose values stand for names: hashes of paths, for instance. The
+    /// names are the trace's aliases.
+    fn stands_for(&self, _key: &str) -> Option<&'static str> {
+        None
     }
 
     /// Opens the rows that hold the args of spans, of a file whose source says that they are rows.

@@ -3,14 +3,12 @@
 //! Files are read in parallel into columns of their own and then added to the model in the given order, so that the
 //! result does not depend on timing. Knows nothing of layers: categories and names stay as they are in the files.
 
-mod args;
 mod merge;
 mod notices;
 mod read;
 mod tally;
 
 use rayon::prelude::*;
-use serde_json::{Map, Value};
 
 use crate::import::bytes::head::Head;
 use crate::import::bytes::stages::Spares;
@@ -19,7 +17,7 @@ use crate::import::contract::file::TraceFile;
 use crate::import::contract::importer::{Claim, Context, Importer};
 use crate::import::contract::report::{Loss, NoticeKind};
 use crate::import::recognise::sniff::Content;
-use crate::model::{SourceId, Trace, TracerFacts};
+use crate::model::TracerFacts;
 use merge::info::FileInfo;
 use merge::run;
 use read::file;
@@ -68,13 +66,15 @@ impl Importer for Dftracer {
         import(files, ctx)
     }
 
-    fn args(
-        &self,
-        args: Map<String, Value>,
-        trace: &Trace,
-        source: SourceId,
-    ) -> Map<String, Value> {
-        args::with_names(args, trace, source)
+    fn stands_for(&self, key: &str) -> Option<&'static str> {
+        Some(match key {
+            "fhash" => "fname",
+            "hhash" => "host",
+            "cmd_hash" => "command",
+            "exec_hash" => "program",
+            "cwd" => "cwd",
+            _ => return None,
+        })
     }
 }
 

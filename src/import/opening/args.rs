@@ -17,6 +17,7 @@ use crate::import::bytes::small::open_regular;
 use crate::import::contract::error::{ErrorKind, LoadError};
 use crate::import::contract::importer::RowArgs;
 use crate::import::importers;
+use crate::import::opening::fields::{Looked, Raw};
 use crate::import::text::lenient;
 use crate::model::{ArgsOrigin, Source, SourceId, SpanId, Trace};
 
@@ -84,12 +85,10 @@ impl SharedArgs {
         });
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
         for span in order {
-            let args = reader.read_while(&self.trace, span, go_on).ok().flatten();
-            let text = |key: &str| match args.as_ref()?.get(key)? {
-                Value::String(text) => Some(text.clone()),
-                Value::Null => None,
-                other => Some(other.to_string()),
-            };
+            let source = self.trace.lane(columns.lane(span)).source;
+            let raw = reader.raw(&self.trace, span, go_on).ok().flatten();
+            let args = raw.as_ref().map(|raw| Looked::at(raw, &self.trace, source));
+            let text = |key: &str| args.as_ref()?.text(key);
             if !go_on() || !found(span, &text) {
                 return;
             }
@@ -152,15 +151,22 @@ impl ArgsReader {
         trace: &Trace,
         span: SpanId,
     ) -> Result<Option<Map<String, Value>>, LoadError> {
-        self.read_while(trace, span, &|| true)
+        let Some(raw) = self.raw(trace, span, &|| true)? else {
+            return Ok(None);
+        };
+        let source = trace.lane(trace.spans().lane(span)).source;
+        match (raw.args(trace, source), raw) {
+            (None, Raw::Text(..)) => Err(changed(&trace.source(source).path)),
+            (args, _) => Ok(args),
+        }
     }
 
-    fn read_while(
+    fn raw(
         &mut self,
         trace: &Trace,
         span: SpanId,
         go_on: &dyn Fn() -> bool,
-    ) -> Result<Option<Map<String, Value>>, LoadError> {
+    ) -> Result<Option<Raw>, LoadError> {
         let reference = trace.spans().args(span);
         let source_id = trace.lane(trace.spans().lane(span)).source;
         let source = trace.source(source_id);
@@ -171,7 +177,7 @@ impl ArgsReader {
             let Some(table) = tables.get(usize::from(table)) else {
                 return Ok(None);
             };
-            return self.row(source_id, source, table, row);
+            return Ok(Some(Raw::Row(self.row(source_id, source, table, row)?)));
         }
         let Some((offset, len)) = reference.as_text() else {
             return Ok(None);
@@ -190,13 +196,7 @@ impl ArgsReader {
                     .map_err(|e| LoadError::io(&source.path, &e))?
             }
         };
-        let args = match importers::of_source(source) {
-            Some(importer) => importer
-                .parse_args(&text, trace, source_id)
-                .map(|args| importer.args(args, trace, source_id)),
-            None => lenient::args(&text),
-        };
-        args.map_or_else(|| Err(changed(&source.path)), |args| Ok(Some(args)))
+        Ok(Some(Raw::Text(text, importers::of_source(source))))
     }
 
     fn opened(

@@ -85,6 +85,10 @@ impl Importer for Spans {
             .try_for_each(|file| table::import(file.input()?, ctx))
     }
 
+    fn has_json_args(&self) -> bool {
+        false
+    }
+
     fn parse_args(
         &self,
         text: &[u8],
