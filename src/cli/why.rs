@@ -8,7 +8,7 @@ use super::analyse::{self, Analysed};
 use super::args::Why;
 use super::table::{Table, bytes, ms, percent, printable, sentence, were};
 use super::{CliError, EXIT_INCONCLUSIVE, load};
-use crate::analysis::{Cause, FileRead, Group, Kind, LoopCause, Waiting, counted};
+use crate::analysis::{Cause, FileRead, Group, Kind, LoopCause, Totals, Waiting, counted};
 use crate::export::report::{cause_of_loop, cause_of_wait};
 use crate::time::{about_ns, format_ns};
 
@@ -192,6 +192,7 @@ fn waits_of(a: &Analysed, rank: usize) -> impl Iterator<Item = usize> {
 fn groups(out: &mut String, waiting: &Waiting) {
     let t = &waiting.totals;
     out.push_str("\nWhat the waiting was spent on, in ms\n");
+    out.push_str(&sentence(&judged(t)));
     let mut table = Table::new(&["", "all", "first", "later", "judged", "of judged"]);
     let of = |list: &[(Group, i64)], group: Group| {
         list.iter()
@@ -218,6 +219,16 @@ fn groups(out: &mut String, waiting: &Waiting) {
     }
 }
 
+/// Which waits the cause is told from.
+fn judged(t: &Totals) -> String {
+    let n = were(t.n_judged as u64, "later wait");
+    let why = match t.judged == t.later {
+        true => "all of them",
+        false => "those whose batch was late",
+    };
+    format!("All: waits for batches, and those at the end of a loader. {n} judged: {why}.")
+}
+
 fn workers(out: &mut String, waiting: &Waiting) {
     let t = &waiting.totals;
     if t.workers.is_empty() {
@@ -228,8 +239,8 @@ fn workers(out: &mut String, waiting: &Waiting) {
         "worker",
         "batches",
         "a batch",
-        "of the waiting",
-        "busy in it",
+        "of all waiting",
+        "busy in judged",
         "pid",
     ]);
     for w in &t.workers {
@@ -257,7 +268,7 @@ fn files(out: &mut String, a: &Analysed, rank: usize, waiting: &Waiting) {
     if shown.is_empty() {
         return;
     }
-    out.push_str("\nFiles that were read for 1 % of the waiting or more, in ms\n");
+    out.push_str("\nFiles that were read for 1 % of all waiting or more, in ms\n");
     let mut table = Table::new(&["in waits", "at all", "visits", "size", "MB/s", "<file"]);
     let causes = a.analysis.causes(rank);
     for f in shown {

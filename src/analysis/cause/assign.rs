@@ -188,13 +188,17 @@ impl Workers<'_> {
             }
             let by_id = own.iter().all(|b| b.have_ids());
             for (group, offset) in self.ways(asked, group, by_id, used) {
+                // With the numbers of batches a silent child is asked for only where one is missing.
+                if by_id && fits.as_ref().is_some_and(|f| f.group != group) {
+                    break;
+                }
                 let way = Try {
                     group,
                     offset,
                     used,
                 };
                 let (made, violation) = match by_id {
-                    true => self.by_id(asked, &way),
+                    true => self.by_id(asked, &way, &mut effort),
                     false => self.by_order(asked, &way, &mut effort),
                 };
                 let found = Assigned {
@@ -215,10 +219,6 @@ impl Workers<'_> {
                     fits = Some(found.clone());
                 }
                 first.get_or_insert(found);
-                // With the numbers of batches a silent child is asked for only where one is missing.
-                if by_id && fits.is_some() {
-                    break;
-                }
             }
         }
         match (fits, first) {
@@ -260,7 +260,6 @@ impl Workers<'_> {
             groups.insert(at, with);
         }
         let last = match asked.offset {
-            _ if by_id => 0,
             Some(_) => 0,
             None => self.early(asked, group, used),
         };
@@ -361,9 +360,16 @@ impl Workers<'_> {
         })
     }
 
-    fn by_id(&self, asked: &Question<'_>, way: &Try<'_>) -> (Vec<Option<Made>>, Option<Violation>) {
+    fn by_id(
+        &self,
+        asked: &Question<'_>,
+        way: &Try<'_>,
+        effort: &mut usize,
+    ) -> (Vec<Option<Made>>, Option<Violation>) {
         let mut out = Vec::with_capacity(asked.waits.len());
-        let mut bad = self.unborn(&way.group);
+        if let Some(violation) = self.unborn(&way.group) {
+            return (out, Some(violation));
+        }
         let since = asked.iterator.since.unwrap_or(i64::MIN);
         let silent = way.group.iter().any(|w| !self.batches.contains_key(w));
         // By number: the first of the group's batches, in the order of the group.
@@ -374,6 +380,7 @@ impl Workers<'_> {
             };
             let taken = way.used.get(&worker).copied().unwrap_or(0);
             for (batch, made) in batches.all.iter().enumerate().skip(taken) {
+                *effort = effort.saturating_sub(1);
                 let asked = made.range.start >= since.saturating_sub(self.tolerance);
                 if let Some(id) = made.id.filter(|_| asked) {
                     of.entry(id).or_insert(Made { worker, batch });
@@ -381,6 +388,7 @@ impl Workers<'_> {
             }
         }
         for (k, wait) in asked.waits.iter().enumerate() {
+            *effort = effort.saturating_sub(1);
             let number = i64::try_from(k + way.offset).ok();
             let hit = number.and_then(|n| of.get(&n)).copied();
             let late = hit
@@ -393,13 +401,10 @@ impl Workers<'_> {
                 Some(late) if late > self.tolerance => (Rule::Ready, Some(late)),
                 Some(_) => continue,
             };
-            bad = bad.or(Some(Violation {
-                batch: Some(k),
-                rule,
-                by,
-            }));
+            let batch = Some(k);
+            return (out, Some(Violation { batch, rule, by }));
         }
-        (out, bad)
+        (out, None)
     }
 
     /// A batch.

@@ -30,7 +30,7 @@ use crate::analysis::base::loops::Rank;
 use crate::analysis::layers::classify::{ArgSource, GoOn};
 use crate::analysis::layers::ids::LayerId;
 use crate::analysis::sums::intervals::Union;
-use crate::model::{LaneId, Role, SourceId};
+use crate::model::{LaneId, Role};
 use crate::time::TimeRange;
 
 pub(in crate::analysis) mod assign;
@@ -370,16 +370,16 @@ impl Stage<'_> {
             loader.makes_batches().then_some((w, loader))
         });
         let loading: FxHashMap<usize, &Loader> = loading.collect();
-        let tolerance = self.tolerance(&loading);
+        let apart = self.apart(&loading);
         let known = Known {
             core: self.core,
             rank: self.rank,
             counts,
             loaders: &loading,
-            tolerance: tolerance.unwrap_or(0),
+            tolerance: 2 * self.quantum(&loading) + apart.unwrap_or(0),
         };
         let mut plan = Plan::new(&known, children);
-        if tolerance.is_none() {
+        if apart.is_none() {
             plan.refuse(reason::Reason::ClockUnknown);
         }
         let mut workers: Vec<usize> = plan.batches.keys().copied().collect();
@@ -412,6 +412,7 @@ impl Stage<'_> {
             files: self.files,
             slow: &slow,
             pins: &self.pins(),
+            apart: apart.unwrap_or(0),
         };
         let waits = scene.causes(&mut Frames::new(self.core, &self.rank.loop_lanes));
         let ranges: Vec<TimeRange> = self.rank.waits.all.iter().map(|w| w.range).collect();
@@ -435,15 +436,22 @@ impl Stage<'_> {
         }
     }
 
-    /// What the clocks of the loop and its workers are uncertain by, ns: two quanta of their recorders, and as much as the
-    /// clocks of two recordings may be apart where none has both. `None` where that is not known.
-    fn tolerance(&self, loading: &FxHashMap<usize, &Loader>) -> Option<i64> {
+    /// The widest quantum of the recorders of the loop and its workers, ns.
+    fn quantum(&self, loading: &FxHashMap<usize, &Loader>) -> i64 {
+        let trace = &self.core.trace;
+        let workers = loading.values().map(|l| &l.lane);
+        let lanes = self.rank.loop_lanes.iter().chain(workers);
+        let quantum = |&l: &LaneId| trace.source(trace.lane(l).source).quantum_ns;
+        lanes.map(quantum).max().unwrap_or(0)
+    }
+
+    /// As much as the clocks of the loop's recording and its workers' may be apart where none has both, ns. `None` where
+    /// that is not known.
+    fn apart(&self, loading: &FxHashMap<usize, &Loader>) -> Option<i64> {
         let (core, who) = (self.core, &self.core.identity);
         let source = |l: LaneId| core.trace.lane(l).source;
-        let quantum = |s: SourceId| core.trace.source(s).quantum_ns;
         let loops = || self.rank.loop_lanes.iter().map(|&l| source(l));
         let workers = || loading.values().map(|l| source(l.lane));
-        let quanta = loops().chain(workers()).map(quantum).max().unwrap_or(0);
         let own: FxHashSet<usize> = loops().map(|s| who.recording(s)).collect();
         let others: FxHashSet<usize> = workers().map(|s| who.recording(s)).collect();
         // Against the reference of a run: nothing for itself, else what its clock may be off. Of one machine it is the same
@@ -465,7 +473,7 @@ impl Stage<'_> {
             Some(both)
         });
         let apart: Option<Vec<i64>> = apart.collect();
-        Some(2 * quanta + apart?.into_iter().max().unwrap_or(0))
+        Some(apart?.into_iter().max().unwrap_or(0))
     }
 
     /// By wait: the name of its iterator says that it has no workers.

@@ -15,6 +15,8 @@ pub enum Reason {
     TooManyWays,
     /// How far the clocks of the loop and of its workers are apart is not known.
     ClockUnknown,
+    /// The batch was late by less than those clocks may be apart.
+    ClockTooWide,
     /// The record begins inside an iterator whose batches nobody counts.
     LateRecord,
     /// The batch's worker has no record.
@@ -39,6 +41,9 @@ impl Reason {
             }
             Self::ClockUnknown => {
                 "how far the clocks of the loop's record and the workers' are apart is not known"
+            }
+            Self::ClockTooWide => {
+                "the clocks of the loop's record and the workers' may be further apart than the batch was late"
             }
             Self::LateRecord => {
                 "the record begins after batches were handed out: whose turn it was is not recorded"

@@ -163,6 +163,8 @@ pub(super) struct Scene<'a> {
     pub slow: &'a FxHashMap<LaneId, Vec<usize>>,
     /// Pinning on threads of its own.
     pub pins: &'a Union,
+    /// The clocks of the loop's record and the workers' may be so far apart, ns.
+    pub apart: i64,
 }
 
 impl Scene<'_> {
@@ -286,6 +288,13 @@ impl Scene<'_> {
         frames: &Seen,
     ) -> Cause {
         let range = batches.all[made.batch].range;
+        // Whether it was late at all is not known then, and what it was late for even less.
+        if (1..=self.apart).contains(&range.end.saturating_sub(wait.start)) {
+            return Cause {
+                reason: Some(Reason::ClockTooWide),
+                ..self.blank(partition::whole(self.sum(), wait, Part::Unknown))
+            };
+        }
         let pins = (frames, self.pins);
         let parts = partition::of_worker(self.sum(), wait, (loader, batches), made, pins);
         let mut cause = self.blank(parts);

@@ -20,7 +20,47 @@ pub struct Waiting {
     pub batch_bytes: Option<i64>,
 }
 
+/// A rank whose batches take much longer to make than another one's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlowLoading {
+    /// Median time of one of its batches, ns.
+    pub own: i64,
+    /// Index of the rank that makes them fastest.
+    pub fastest: usize,
+    /// Median time of one of its batches, ns.
+    pub least: i64,
+    /// What its waiting was mostly spent on.
+    pub group: Option<Group>,
+}
+
+/// A rank loads slowly from more than so many times the fastest one's time on.
+const SLOW: i64 = 2;
+
 impl Analysis {
+    /// How slowly a rank loads beside others: batches of more than twice the time of the fastest one's, and more than one
+    /// and a half times its judged waiting. `None` where it does not, or not enough of them is recorded.
+    ///
+    /// # Panics
+    /// If there is no such rank.
+    #[must_use]
+    pub fn loads_slowly(&self, rank: usize, others: &[usize]) -> Option<SlowLoading> {
+        let totals = |r: usize| self.why_waited(r, self.trace().extent());
+        let own = totals(rank)?;
+        let time = own.totals.production_median?;
+        let all = others.iter().filter(|&&r| r != rank).filter_map(|&r| {
+            let totals = totals(r)?.totals;
+            Some((totals.production_median?, r, totals.judged))
+        });
+        let (least, fastest, judged) = all.min()?;
+        let waits = 2 * i128::from(own.totals.judged) > 3 * i128::from(judged);
+        (waits && time > least.saturating_mul(SLOW)).then_some(SlowLoading {
+            own: time,
+            fastest,
+            least,
+            group: own.group,
+        })
+    }
+
     /// What the waits of a rank that begin in a window come from. `None` where none of them delivered a batch.
     ///
     /// # Panics

@@ -14,10 +14,10 @@ pub struct Why {
     /// What to analyse.
     pub scope: Scope,
     /// Only this wait of the loop, from 0.
-    #[arg(long, value_name = "N", conflicts_with_all = ["step", "top"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["step", "top", "range"])]
     pub wait: Option<usize>,
     /// Only the waits of this step, as the step table names it.
-    #[arg(long, value_name = "K", conflicts_with = "top")]
+    #[arg(long, value_name = "K", conflicts_with_all = ["top", "range"])]
     pub step: Option<String>,
     /// So many waits, those that cost most first.
     #[arg(long, value_name = "N", default_value_t = 5)]

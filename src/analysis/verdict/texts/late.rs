@@ -4,6 +4,7 @@ use super::{Writer, count, part, percent};
 use crate::analysis::Analysis;
 use crate::analysis::collectives::kinds::CollectiveKind;
 use crate::analysis::collectives::ranks::Collectives;
+use crate::analysis::figures::waiting::SlowLoading;
 use crate::analysis::verdict::issue::{Issue, IssueKind, Sentences, Verdict};
 use crate::analysis::verdict::job::{JobMissing, JobVerdict, KindOf};
 use crate::analysis::verdict::late::{LatePattern, Lateness};
@@ -279,6 +280,19 @@ impl Late<'_> {
         (!named.is_empty()).then(|| format!("more than the others in a step: {}", named.join(", ")))
     }
 
+    /// How slowly a rank makes its batches.
+    fn slowly(&self, number: u32, slow: SlowLoading) -> String {
+        let mostly = slow
+            .group
+            .map_or_else(String::new, |g| format!(", mostly {}", g.word()));
+        format!(
+            "Rank {number} loads slowly{mostly}: a batch takes its workers {}, rank {}'s {}.",
+            about_ns(slow.own),
+            self.number(slow.fastest),
+            about_ns(slow.least)
+        )
+    }
+
     fn cure(&self) -> String {
         let Some(rank) = self.late.culprit else {
             let even = match self.late.cause {
@@ -291,7 +305,11 @@ impl Late<'_> {
         let n = self.number(rank);
         match self.late.cause {
             Some(LateCause::Input) => {
-                format!("Look at rank {n}'s loader, its shard and its host.")
+                let look = format!("Look at rank {n}'s loader, its shard and its host.");
+                match self.analysis.loads_slowly(rank, &self.run.ranks) {
+                    Some(slow) => format!("{} {look}", self.slowly(n, slow)),
+                    None => look,
+                }
             }
             Some(LateCause::Compute) => format!(
                 "Compare clocks, temperature and neighbours of rank {n}'s GPU with the others, and whether its batches are larger."
