@@ -33,6 +33,10 @@ pub struct Run {
     pub persistent: bool,
     /// Batches come as they are ready, not in order.
     pub out_of_order: bool,
+    /// Spans of workers say which batch they are of.
+    pub ids: bool,
+    /// Waits do not say which of their iterator they are, and the loop is recorded from this one on.
+    pub late_by: usize,
 }
 
 impl Default for Run {
@@ -51,6 +55,8 @@ impl Default for Run {
             epochs: 1,
             persistent: false,
             out_of_order: false,
+            ids: false,
+            late_by: 0,
         }
     }
 }
@@ -144,7 +150,11 @@ impl Loader<'_> {
             let done = read + 30 + run.transform * more;
             file.span("preprocess.transform", "data", read + 30, done, "");
             at = done + 40;
-            file.span("item", "data", start, at, "");
+            let id = match run.ids {
+                true => format!("\"batch\":{batch}"),
+                false => String::new(),
+            };
+            file.span("item", "data", start, at, &id);
             log.extend([
                 (start, start + 60, "item"),
                 (start + 60, read, "read"),
@@ -219,18 +229,20 @@ pub fn write(folder: &Path, run: &Run) -> Vec<Truth> {
             let (end, pid) = ready.remove(&next).expect("made");
             let start = if k == 0 { began } else { now };
             now = now.max(end) + HAND_OVER;
-            main.span(
-                "fetch.iter",
-                "dataloader",
-                start,
-                now,
-                &format!("\"count\":{}", k + 1),
-            );
+            if k >= run.late_by {
+                let count = match run.late_by {
+                    0 => format!("\"count\":{}", k + 1),
+                    _ => String::new(),
+                };
+                main.span("fetch.iter", "dataloader", start, now, &count);
+            }
             found.push((start, now, epoch, k, pid, end));
             let place = group.iter().position(|&p| p == pid).unwrap_or(0);
             left[place] -= 1;
             ask(now, &mut left, &mut loader, &mut ready);
-            main.span("forward", "compute", now + 30, now + run.body, "");
+            if k >= run.late_by {
+                main.span("forward", "compute", now + 30, now + run.body, "");
+            }
             now += run.body + 30;
         }
         now += 2_000;

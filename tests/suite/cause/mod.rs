@@ -7,6 +7,7 @@ mod excused;
 mod made;
 mod pairs;
 mod properties;
+mod why;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

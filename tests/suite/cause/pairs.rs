@@ -181,3 +181,24 @@ fn recorded_runs_are_told_as_their_logs_have_them() {
     assert!(runs >= 14 && sum.waits >= 346, "{runs} runs, {sum:?}");
     assert!(100 * sum.dominant >= 99 * sum.long, "{sum:?}");
 }
+
+#[test]
+fn of_a_late_rank_it_is_said_how_slowly_it_loads() {
+    let Some(folder) = shared("traces/pairs/ranks2") else {
+        return;
+    };
+    let found = ["dft", "torch_rank0.json.gz", "torch_rank1.json.gz"];
+    let paths: Vec<_> = found.iter().map(|f| folder.join(f)).collect();
+    let analysis = analysis(&paths).expect("opens");
+    let slow = analysis.loads_slowly(1, &[0, 1]).expect("rank 1 is slow");
+    // Medians of the productions that the causes of its waits have.
+    assert_eq!(
+        (slow.fastest, slow.group.map(Group::key)),
+        (0, Some("transform"))
+    );
+    assert!(slow.own > 2 * slow.least, "{slow:?}");
+    assert_eq!(analysis.loads_slowly(0, &[0, 1]), None);
+    let text = format!("{:?}", analysis.jobs(analysis.trace().extent()));
+    let said = "Rank 1 loads slowly, mostly transforms: a batch takes its workers";
+    assert!(text.contains(said), "{text}");
+}

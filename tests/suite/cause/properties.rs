@@ -355,3 +355,37 @@ fn cases_of_the_reference_are_told_or_refused() {
     }
     assert!(told > 150 && refused > 25, "{told} told, {refused} refused");
 }
+
+/// Numbers of batches tell which worker made one; which of them a wait is for, only the waits before it do.
+#[test]
+fn a_late_record_with_numbered_batches_is_never_told_wrongly() {
+    let mut told = 0;
+    for late_by in [0, 1, 3] {
+        let run = Run {
+            ids: true,
+            late_by,
+            // The GPU is slow: batches lie ready.
+            body: 40_000,
+            batches: 16,
+            ..Run::default()
+        };
+        let (folder, truth) = made::run(&format!("cause_numbered_{late_by}"), &run);
+        let found = only(&folder);
+        let waits = found["waits"].as_array().expect("waits");
+        assert_eq!(waits.len(), truth.len() - late_by);
+        for (wait, truth) in waits.iter().zip(&truth[late_by..]) {
+            let cause = &wait["cause"];
+            if is_unknown(cause) {
+                continue;
+            }
+            told += usize::from(late_by == 0);
+            assert_eq!(cause["pid"].as_i64(), Some(truth.pid), "{late_by}: {cause}");
+            assert_eq!(
+                cause["batch"].as_u64(),
+                Some(truth.batch as u64),
+                "{late_by}: {cause}"
+            );
+        }
+    }
+    assert_eq!(told, 16);
+}

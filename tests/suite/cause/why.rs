@@ -1,0 +1,66 @@
+//! `stallscope why` as people run it.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::made::{self, Run};
+
+/// Exit code, stdout, stderr.
+fn why(args: &[&str]) -> (Option<i32>, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stallscope"));
+    let out = command.arg("why").args(args).output().expect("runs");
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    (out.status.code(), text(out.stdout), text(out.stderr))
+}
+
+fn slow_worker(name: &str) -> String {
+    let run = Run {
+        workers: 4,
+        batches: 24,
+        body: 3_000,
+        slow_worker: Some(2),
+        ..Run::default()
+    };
+    let (folder, _) = made::run(name, &run);
+    folder.to_str().expect("UTF-8").to_owned()
+}
+
+#[test]
+fn the_text_says_what_each_share_is_of() {
+    let folder = slow_worker("why_text");
+    let (code, out, err) = why(&[&folder]);
+    assert_eq!(code, Some(0), "{err}");
+    for part in [
+        "Comes from: a slow worker",
+        "Worker 2 takes",
+        "judged: those whose batch was late.",
+        "of all waiting",
+        "busy in judged",
+        "(worker 2, pid 503; by order)",
+        "more waits were shorter: --top N shows them.",
+    ] {
+        assert!(out.contains(part), "`{part}` is missing in:\n{out}");
+    }
+}
+
+#[test]
+fn one_wait_and_one_window_exclude_each_other() {
+    let folder = slow_worker("why_one");
+    let (code, out, _) = why(&[&folder, "--wait", "3", "--json"]);
+    assert_eq!(code, Some(0));
+    let json: Value = serde_json::from_str(&out).expect("JSON");
+    let waits = json["ranks"][0]["waits"].as_array().expect("waits");
+    assert_eq!(waits.len(), 1);
+    assert_eq!(waits[0]["wait"], 3);
+    assert_eq!(waits[0]["cause"]["batch"], 3);
+    let window = ["--range", "0ms..10ms"];
+    for one in [["--wait", "3"], ["--step", "1"]] {
+        let (code, _, err) = why(&[&[folder.as_str()][..], &one, &window].concat());
+        assert_eq!(code, Some(2), "{err}");
+        assert!(err.contains("--range"), "{err}");
+    }
+    let (code, _, err) = why(&[&folder, "--wait", "99"]);
+    assert_eq!(code, Some(2));
+    assert!(err.contains("the loop has 24, numbered from 0"), "{err}");
+}
