@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use smallvec::SmallVec;
 
 use crate::import::contract::importer::Importer;
 use crate::import::text::lenient;
@@ -137,7 +136,7 @@ impl<'a> Fields<'a> {
 }
 
 /// Keys and values of an object, borrowed from its text.
-struct Pairs<'a>(SmallVec<[(Cow<'a, str>, &'a RawValue); 8]>);
+struct Pairs<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Pairs<'de> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
@@ -154,7 +153,7 @@ impl<'de> Deserialize<'de> for Pairs<'de> {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs<'de>, A::Error> {
-                let mut all = SmallVec::new();
+                let mut all = Vec::with_capacity(8);
                 while let Some(Key(key)) = map.next_key()? {
                     all.push((key, map.next_value()?));
                 }
