@@ -20,5 +20,6 @@ pub mod output;
 #[cfg(feature = "png")]
 pub mod paint;
 pub mod samples;
+pub mod tables;
 pub mod time;
 pub mod view;

@@ -142,44 +142,99 @@ fn same_file(_a: &Path, _b: &Path) -> bool {
     false
 }
 
-/// Writes a file whole or not at all: into a new one beside it, which then takes its place. What is no regular file (a
+/// A file that is being written: beside its target, whose place it takes when it is whole. What is no regular file (a
 /// terminal, a pipe, `/dev/null`) is written to as it is. The caller has asked for [`conflict`]s.
+pub struct NewFile {
+    to: To,
+}
+
+enum To {
+    /// What is no regular file.
+    Place(File),
+    Beside(tempfile::NamedTempFile, PathBuf),
+}
+
+impl NewFile {
+    /// Begins a file.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn begin(path: &Path) -> io::Result<Self> {
+        // Through a symbolic link, as any program writes: the link stays.
+        let path = fs::canonicalize(path).unwrap_or_else(|_new| path.to_owned());
+        let old = fs::metadata(&path).ok();
+        if old.as_ref().is_some_and(|old| !old.is_file()) {
+            let file = File::options().write(true).open(&path)?;
+            return Ok(Self {
+                to: To::Place(file),
+            });
+        }
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let mut name = std::ffi::OsString::from(".");
+        name.push(path.file_name().unwrap_or_default());
+        let mut beside = tempfile::Builder::new();
+        beside.prefix(&name).suffix(".part");
+        #[cfg(unix)]
+        let mode = {
+            use std::os::unix::fs::PermissionsExt;
+            // As any new file: the user's mask takes bits away.
+            fs::Permissions::from_mode(0o666)
+        };
+        #[cfg(unix)]
+        beside.permissions(mode);
+        let file = beside.tempfile_in(folder)?;
+        if let Some(old) = old {
+            file.as_file().set_permissions(old.permissions())?;
+        }
+        Ok(Self {
+            to: To::Beside(file, path),
+        })
+    }
+
+    /// It is whole: now it takes the place of an old one.
+    ///
+    /// # Errors
+    /// What the system says; an old file of that name is as it was then, and nothing is left beside it.
+    pub fn finish(self) -> io::Result<()> {
+        match self.to {
+            To::Place(mut file) => file.flush(),
+            To::Beside(file, path) => {
+                // Some systems say only now that the disk is full.
+                file.as_file().sync_all()?;
+                file.persist(path).map_err(|e| e.error)?;
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.to {
+            To::Place(file) => file.write(bytes),
+            To::Beside(file, _) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.to {
+            To::Place(file) => file.flush(),
+            To::Beside(file, _) => file.flush(),
+        }
+    }
+}
+
+/// Writes a file whole or not at all, as a [`NewFile`].
 ///
 /// # Errors
 /// What the system says; an old file of that name is as it was then, and nothing is left beside it.
 pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    // Through a symbolic link, as any program writes: the link stays.
-    let path = &fs::canonicalize(path).unwrap_or_else(|_new| path.to_owned());
-    let old = fs::metadata(path).ok();
-    if old.as_ref().is_some_and(|old| !old.is_file()) {
-        let mut file = File::options().write(true).open(path)?;
-        return file.write_all(bytes).and_then(|()| file.flush());
-    }
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let mut name = std::ffi::OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
-    let mut beside = tempfile::Builder::new();
-    beside.prefix(&name).suffix(".part");
-    #[cfg(unix)]
-    let mode = {
-        use std::os::unix::fs::PermissionsExt;
-        // As any new file: the user's mask takes bits away.
-        fs::Permissions::from_mode(0o666)
-    };
-    #[cfg(unix)]
-    beside.permissions(mode);
-    let mut file = beside.tempfile_in(folder)?;
-    if let Some(old) = old {
-        file.as_file().set_permissions(old.permissions())?;
-    }
+    let mut file = NewFile::begin(path)?;
     file.write_all(bytes)?;
-    // Some systems say only now that the disk is full.
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|e| e.error)?;
-    Ok(())
+    file.finish()
 }
 
 #[cfg(test)]

@@ -55,6 +55,12 @@ impl TimeRange {
         self.start.max(other.start) < self.end.min(other.end)
     }
 
+    /// True when it has some time in a window; what has no length, when it lies in it.
+    #[must_use]
+    pub fn touches(self, window: Self) -> bool {
+        self.overlaps(window) || self.is_empty() && window.contains(self.start)
+    }
+
     /// The common part; empty (at the later start) where there is none.
     #[must_use]
     pub fn clip(self, other: Self) -> Self {

@@ -56,6 +56,7 @@ pub use figures::device_memory::DeviceMemory;
 pub use figures::gpu::{Gap, GpuFigures, Partition};
 pub use figures::insight::{InferredPasses, LoadingDuring, QUEUE_FULL, WaitRow};
 pub use figures::judged::{Account, CycleRow, Judged, Unjudged};
+pub use figures::kernels::KernelSum;
 pub use figures::lag::LagRow;
 pub use figures::made::MadeBatch;
 pub use figures::memory::Memory;

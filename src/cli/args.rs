@@ -12,8 +12,10 @@ use crate::analysis::{IssueKind, StepClass};
 use crate::time::{TimeRange, parse_ns, parse_range};
 use crate::view::Theme;
 
+mod export;
 mod why;
 
+pub use export::Export;
 pub use why::Why;
 
 /// Shows what the GPU really waited for in a training trace.
@@ -56,6 +58,9 @@ pub enum Command {
     /// Say why the loop waited: from a wait to the batch, the worker, what it did, the item and the file; the exit code is
     /// 4 where that cannot be told of the wait asked for.
     Why(Why),
+    /// Write the rows of a table for other programs, as Parquet or CSV: steps, waits, kernels, spans; see docs/tables.md.
+    /// The exit code is 4 where nothing of the kind was recorded.
+    Export(Export),
     /// Open a bundled sample in the window; without a display, print its report.
     Demo(Demo),
 }

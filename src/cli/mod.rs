@@ -17,6 +17,7 @@ mod by;
 mod check;
 mod compare;
 mod demo;
+mod export;
 mod info;
 mod load;
 mod losses;
@@ -31,6 +32,7 @@ mod recordings;
 mod report;
 mod rows;
 mod runs;
+mod spare;
 mod steady;
 mod table;
 mod whatif;
@@ -45,7 +47,8 @@ pub const EXIT_UNREADABLE: u8 = 1;
 pub const EXIT_USAGE: u8 = 2;
 /// `check`: a limit does not hold.
 pub const EXIT_BROKEN: u8 = 3;
-/// `check`: a limit cannot be judged. `whatif`: nothing can be predicted. `why`: it cannot be told.
+/// `check`: a limit cannot be judged. `whatif`: nothing can be predicted. `why`: it cannot be told. `export`:
+/// nothing of the kind was recorded.
 pub const EXIT_INCONCLUSIVE: u8 = 4;
 
 /// What the user wants.
@@ -228,6 +231,7 @@ fn run(command: Command, out: &mut dyn Write) -> Result<u8, CliError> {
         Command::Compare(args) => compare::run(&args, out),
         Command::Whatif(args) => whatif::run(&args, out),
         Command::Why(args) => why::run(&args, out),
+        Command::Export(args) => export::run(&args, out),
         Command::Demo(args) => demo::run(&args, out),
     }
 }

@@ -155,13 +155,7 @@ pub fn spare<'a>(
     begins: &[u8],
     inputs: impl IntoIterator<Item = &'a Path>,
 ) -> Result<(), CliError> {
-    let Some(conflict) = output::conflict(output, begins, inputs) else {
-        return Ok(());
-    };
-    Err(CliError::Usage(format!(
-        "The picture is not written: {}. Choose another file for -o.",
-        printable(&conflict.to_string())
-    )))
+    super::spare::spare("The picture", output, begins, inputs)
 }
 
 fn title(args: &Picture) -> String {

@@ -13,3 +13,4 @@ pub mod report;
 pub mod rows;
 #[cfg(feature = "png")]
 pub mod svg;
+pub mod tables;

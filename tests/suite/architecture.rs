@@ -16,9 +16,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("view", &["time", "model", "analysis"]),
     ("paint", &["view"]),
     ("columns", &["time", "model", "analysis"]),
+    ("tables", &["time", "model", "analysis", "columns"]),
     (
         "export",
-        &["time", "model", "analysis", "columns", "view", "paint"],
+        &[
+            "time", "model", "analysis", "columns", "tables", "view", "paint",
+        ],
     ),
     ("samples", &["output"]),
     (
@@ -31,7 +34,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "time", "output", "model", "import", "analysis", "columns", "view", "export", "samples",
+            "time", "output", "model", "import", "analysis", "columns", "tables", "view", "export",
+            "samples",
         ],
     ),
     ("main", &["app", "cli"]),
@@ -52,6 +56,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("zip::", &["import"]),
     ("tar::", &["import"]),
     ("clap::", &["cli"]),
+    ("parquet::", &["export/tables"]),
     ("toml::", &["analysis", "app", "samples"]),
     ("std::fs", &["import", "output", "cli", "app", "samples"]),
     ("std::net", &[]),

@@ -52,6 +52,7 @@ mod samples;
 mod simulated;
 mod support;
 mod svg;
+mod tables;
 mod ui;
 mod verdict_cases;
 mod verdict_kinds;

@@ -1,22 +1,18 @@
 //! What a recording gives to a comparison: the judged cycles of each rank with their parts, its kernels by name, and what
 //! tells whether two recordings are alike. Plain data: a saved report holds the same.
 
-use std::collections::BTreeSet;
-
-use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::Analysis;
-use crate::analysis::base::core::CallCursor;
 use crate::analysis::base::steps::{self, StepClass};
 use crate::analysis::base::tails::{Threads, own_lanes};
 use crate::analysis::figures::judged::Judged;
 use crate::analysis::figures::parts::{CPU_PARTS, GPU_PARTS};
 use crate::analysis::figures::step_table::launched_on;
 use crate::analysis::layers::ids::LayerId;
-use crate::analysis::layers::kernels::norm_kernel;
 use crate::analysis::layers::names::norm2;
 use crate::analysis::verdict::issue::Verdict;
-use crate::model::{LaneId, NameId, Role};
+use crate::model::{LaneId, Role};
 use crate::time::TimeRange;
 
 /// Columns of steps that are compared, beside their time and its parts.
@@ -272,65 +268,32 @@ fn wait_families(analysis: &Analysis, judged: &Judged) -> BTreeSet<String> {
     inside.map(family).collect()
 }
 
-/// Compute and communication of a rank's GPU by normalised name. An operation belongs to the cycle in which its call
-/// starts; without a known call to the one in which it starts itself.
+/// Compute and communication of a rank's GPU by normalised name.
 fn kernels(analysis: &Analysis, judged: &Judged) -> Vec<SampleKernel> {
-    let (core, r) = (&analysis.core, &analysis.ranks[judged.rank]);
-    let Some(gpu) = r.gpu else {
-        return Vec::new();
-    };
-    let cycles: Vec<TimeRange> = judged.rows().map(|c| c.range).collect();
-    let cycle = |t: i64| {
-        let i = cycles.partition_point(|c| c.start <= t).checked_sub(1)?;
-        cycles[i].contains(t).then_some(i)
-    };
-    let training = core.identity.training(r.rank);
-    let spans = core.trace.spans();
-    // By distinct name: its place; by place and cycle: number and time.
-    let mut places: FxHashMap<NameId, usize> = FxHashMap::default();
-    let mut names: FxHashMap<String, usize> = FxHashMap::default();
-    let mut sums: FxHashMap<(usize, usize), (u64, i64)> = FxHashMap::default();
-    for lane in core.gpu_lanes(gpu) {
-        let columns = core.columns(lane);
-        let mut calls = CallCursor::new(core, crate::model::SpanId(columns.first));
-        for i in 0..columns.len() {
-            if !matches!(columns.of[i], LayerId::GPU_COMPUTE | LayerId::GPU_COMM) {
-                continue;
-            }
-            let call = calls.call(columns.id(i));
-            let by = call.map(|c| core.identity.process(spans.lane(c)));
-            if training.is_some() && by.is_some_and(|by| by != training) {
-                continue;
-            }
-            let Some(at) = cycle(call.map_or(columns.starts[i], |c| spans.start(c))) else {
-                continue;
-            };
-            let name = spans.name(columns.id(i));
-            let place = *places.entry(name).or_insert_with(|| {
-                let short = norm_kernel(core.trace.name(name)).into_owned();
-                let next = names.len();
-                *names.entry(short).or_insert(next)
-            });
-            let sum = sums.entry((place, at)).or_default();
-            sum.0 += 1;
-            sum.1 = sum.1.saturating_add(columns.durs[i]);
+    let mut out: BTreeMap<String, SampleKernel> = BTreeMap::new();
+    for k in analysis.kernels(judged) {
+        if !matches!(k.layer, LayerId::GPU_COMPUTE | LayerId::GPU_COMM) {
+            continue;
         }
+        let kernel = out.entry(k.name).or_insert_with_key(|name| SampleKernel {
+            name: name.clone(),
+            ..SampleKernel::default()
+        });
+        kernel.count += k.count;
+        kernel.time = kernel.time.saturating_add(k.time);
+        kernel.by_cycle.extend(k.by_cycle);
     }
-    let mut out = vec![SampleKernel::default(); names.len()];
-    let mut cells: Vec<_> = sums.into_iter().collect();
-    cells.sort_unstable();
-    for ((place, at), (count, time)) in cells {
-        let kernel = &mut out[place];
-        kernel.count += count;
-        kernel.time = kernel.time.saturating_add(time);
-        let at = u32::try_from(at).unwrap_or(u32::MAX);
-        kernel.by_cycle.push((at, time));
+    let mut out: Vec<SampleKernel> = out.into_values().collect();
+    for kernel in &mut out {
+        // Rules may put operations of one name into two layers.
+        kernel.by_cycle.sort_unstable();
+        kernel.by_cycle.dedup_by(|b, a| {
+            let same = a.0 == b.0;
+            if same {
+                a.1 = a.1.saturating_add(b.1);
+            }
+            same
+        });
     }
-    let mut named: Vec<_> = names.into_iter().collect();
-    named.sort_unstable();
-    for (name, place) in named.iter_mut() {
-        out[*place].name = std::mem::take(name);
-    }
-    out.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     out
 }

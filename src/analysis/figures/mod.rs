@@ -7,6 +7,7 @@ pub(super) mod device_memory;
 pub(super) mod gpu;
 pub(super) mod insight;
 pub(super) mod judged;
+pub(super) mod kernels;
 pub(super) mod lag;
 pub(super) mod loading;
 pub(super) mod made;

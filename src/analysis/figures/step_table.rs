@@ -103,41 +103,61 @@ impl ColumnSummary {
     }
 }
 
-/// Rows of all steps of a rank.
-pub(in crate::analysis) fn rows(
-    core: &Core,
-    (index, rank): (usize, &Rank),
-    sets: &RankSets,
-    recorded: &Recorded,
-    gpus: &[Gpu],
-    watch: &Watch<'_>,
-) -> Vec<StepRow> {
-    let Some(lane) = rank.loop_lane else {
-        return Vec::new();
-    };
-    let gpu = rank.gpu.map(|g| (g, &gpus[g]));
-    let lanes = own_lanes(core, lane, Threads::Process);
-    let tracks: Vec<LaneId> = lanes
-        .into_iter()
-        .filter(|&l| core.launches.count(l) > 0)
-        .collect();
-    let row = |(i, step): (usize, &crate::analysis::base::steps::Step)| {
-        let range = step.range;
+/// What rows of a rank are made from.
+struct Scene<'a> {
+    core: &'a Core,
+    index: usize,
+    rank: &'a Rank,
+    sets: &'a RankSets,
+    recorded: &'a Recorded,
+    gpu: Option<(usize, &'a Gpu)>,
+    /// Lanes of its process that launch something.
+    tracks: Vec<LaneId>,
+}
+
+impl<'a> Scene<'a> {
+    /// `None` without a loop.
+    fn new(
+        core: &'a Core,
+        (index, rank): (usize, &'a Rank),
+        sets: &'a RankSets,
+        recorded: &'a Recorded,
+        gpus: &'a [Gpu],
+    ) -> Option<Self> {
+        let lanes = own_lanes(core, rank.loop_lane?, Threads::Process);
+        let launching = lanes.into_iter().filter(|&l| core.launches.count(l) > 0);
+        Some(Self {
+            tracks: launching.collect(),
+            core,
+            index,
+            rank,
+            sets,
+            recorded,
+            gpu: rank.gpu.map(|g| (g, &gpus[g])),
+        })
+    }
+
+    /// The figures of a step, or of its cycle.
+    fn row(&self, step: usize, range: TimeRange) -> StepRow {
+        let (core, rank, gpu) = (self.core, self.rank, self.gpu);
         let known = |is: bool, union: &Union| is.then(|| union.measure_in(range));
-        let (waits, exposure) = (recorded.waits(), recorded.exposure());
+        let (waits, exposure) = (self.recorded.waits(), self.recorded.exposure());
         let mut phases = [None; PHASES];
-        for id in LayerId::PHASES.map(LayerId).filter(|&l| recorded.layer(l)) {
-            let union = sets.phases.get(&id);
+        for id in LayerId::PHASES
+            .map(LayerId)
+            .filter(|&l| self.recorded.layer(l))
+        {
+            let union = self.sets.phases.get(&id);
             phases[id.index()] = Some(union.map_or(0, |u| u.measure_in(range)));
         }
         let named: i64 = phases.iter().flatten().sum();
-        let mine = gpu.map(|(g, _)| launched_on(core, &tracks, range, g));
+        let mine = gpu.map(|(g, _)| launched_on(core, &self.tracks, range, g));
         let earlier = |(g, _)| hidden_by_earlier(core, g, rank, range);
         StepRow {
-            rank: index,
-            step: i,
+            rank: self.index,
+            step,
             range,
-            first: step.first,
+            first: rank.steps[step].first,
             wait: known(waits, &rank.wait),
             wait_exposed: known(exposure, &rank.wait_exposed),
             wait_hidden: known(exposure, &rank.wait_hidden),
@@ -145,7 +165,7 @@ pub(in crate::analysis) fn rows(
             wait_hidden_by_earlier: gpu.filter(|_| exposure).map(earlier),
             phases,
             other: range.len() - named,
-            in_sync: known(recorded.syncs(), &sets.sync),
+            in_sync: known(self.recorded.syncs(), &self.sets.sync),
             gpu_busy: gpu.map(|(_, g)| g.busy.measure_in(range)),
             gpu_idle: gpu.map(|(_, g)| g.idle.measure_in(range)),
             n_ops: mine.as_ref().map(|l| l.n_ops),
@@ -156,9 +176,24 @@ pub(in crate::analysis) fn rows(
                 .map(|k| k - range.start),
             gpu_lag: mine.as_ref().and_then(|l| l.last).map(|l| l - range.end),
         }
+    }
+}
+
+/// Rows of all steps of a rank.
+pub(in crate::analysis) fn rows(
+    core: &Core,
+    rank: (usize, &Rank),
+    sets: &RankSets,
+    recorded: &Recorded,
+    gpus: &[Gpu],
+    watch: &Watch<'_>,
+) -> Vec<StepRow> {
+    let Some(scene) = Scene::new(core, rank, sets, recorded, gpus) else {
+        return Vec::new();
     };
-    let steps = rank.steps.par_iter().enumerate();
-    steps.filter(|_| !watch.stopped()).map(row).collect()
+    let steps = rank.1.steps.par_iter().enumerate();
+    let steps = steps.filter(|_| !watch.stopped());
+    steps.map(|(i, s)| scene.row(i, s.range)).collect()
 }
 
 /// What calls of some lanes that start in a range launched on a GPU.
@@ -215,6 +250,34 @@ fn hidden_by_earlier(core: &Core, gpu: usize, rank: &Rank, step: TimeRange) -> i
 }
 
 impl Analysis {
+    /// The cycles of a rank, a row each with the figures that a step has: over the cycle, not over the step alone.
+    ///
+    /// # Panics
+    /// If there is no such rank.
+    #[must_use]
+    pub fn cycle_rows(&self, rank: usize) -> Vec<StepRow> {
+        let (sets, recorded) = (&self.rank_sets[rank], &self.recorded[rank]);
+        let own = (rank, &self.ranks[rank]);
+        let Some(scene) = Scene::new(&self.core, own, sets, recorded, &self.gpus) else {
+            return Vec::new();
+        };
+        let cycles = self.cycles[rank].all.par_iter().enumerate();
+        cycles.map(|(i, c)| scene.row(i, c.range)).collect()
+    }
+
+    /// The place of the step of a rank that lies at an instant.
+    ///
+    /// # Panics
+    /// If there is no such rank.
+    #[must_use]
+    pub fn step_at(&self, rank: usize, t: i64) -> Option<usize> {
+        let steps = &self.ranks[rank].steps;
+        let i = steps
+            .partition_point(|s| s.range.start <= t)
+            .checked_sub(1)?;
+        steps[i].range.contains(t).then_some(i)
+    }
+
     /// Rows of the steps of a rank that lie wholly inside a window, and the number that lie partly inside.
     ///
     /// # Panics

@@ -334,6 +334,24 @@ impl Analysis {
         percentile(&mut kernels, 50)
     }
 
+    /// The name of a loader by one of its fetches: without the number that it ends with, under a name of its own inside an
+    /// evaluation.
+    ///
+    /// # Panics
+    /// If there is no such rank.
+    #[must_use]
+    pub fn loader_name(&self, rank: usize, fetch: SpanId) -> String {
+        let trace = &self.core.trace;
+        let name = trace.span_name(fetch);
+        let plain = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let plain = match plain.len() < name.len() {
+            true => plain.trim_end_matches(['_', '#', ' ']),
+            false => name,
+        };
+        let eval = self.stalls[rank].eval.contains(trace.spans().start(fetch));
+        format!("{}{plain}", if eval { "eval: " } else { "" })
+    }
+
     /// What of a set the fetches of each name hold, ns, the most first; those inside evaluation under a name of their own.
     fn by_loader(&self, rank: usize, set: Option<&Union>) -> Vec<(String, i64)> {
         let Some(set) = set.filter(|s| !s.is_empty()) else {
@@ -345,14 +363,7 @@ impl Analysis {
             if ns == 0 {
                 continue;
             }
-            let name = self.core.trace.span_name(span);
-            let plain = name.trim_end_matches(|c: char| c.is_ascii_digit());
-            let plain = match plain.len() < name.len() {
-                true => plain.trim_end_matches(['_', '#', ' ']),
-                false => name,
-            };
-            let eval = self.stalls[rank].eval.contains(range.start);
-            let name = format!("{}{plain}", if eval { "eval: " } else { "" });
+            let name = self.loader_name(rank, span);
             match out.iter_mut().find(|o| o.0 == name) {
                 Some(known) => known.1 += ns,
                 None => out.push((name, ns)),
