@@ -304,8 +304,10 @@ fn one(out: &mut String, a: &Analysed, rank: usize, wait: usize) {
     let mut more = |text: String| out.push_str(&sentence(&format!("  {text}")));
     if let Some(item) = &cause.item {
         more(format!(
-            "item: {} of it in one item of {} (usual {}), {} of that reading",
+            "item: {} of it in {} of {} (usual {}), {} of that reading",
             format_ns(item.in_wait),
+            item.index
+                .map_or_else(|| "one item".to_owned(), |i| format!("item {i}")),
             format_ns(item.range.len()),
             format_ns(item.median),
             format_ns(item.reading)

@@ -13,6 +13,7 @@ use rustc_hash::FxHashMap;
 
 use super::batches::{Batch, Batches};
 use super::iterators::Iterator;
+use super::loader::BatchNumber;
 use super::reason::Reason;
 use crate::time::TimeRange;
 
@@ -144,6 +145,8 @@ pub(super) struct Question<'a> {
     pub iterator: &'a Iterator,
     /// When each of its waits was.
     pub waits: &'a [TimeRange],
+    /// The number of the batch that each got, where the wait itself carries it.
+    pub numbers: &'a [Option<BatchNumber>],
     /// Groups that may have, the likeliest first.
     pub groups: &'a [Vec<Worker>],
     /// Children that were forked for it and left no record, by time.
@@ -374,6 +377,7 @@ impl Workers<'_> {
         let silent = way.group.iter().any(|w| !self.batches.contains_key(w));
         // By number: the first of the group's batches, in the order of the group.
         let mut of: FxHashMap<i64, Made> = FxHashMap::default();
+        let mut exact: FxHashMap<BatchNumber, Made> = FxHashMap::default();
         for &worker in &way.group {
             let Some(batches) = self.batches.get(&worker) else {
                 continue;
@@ -381,16 +385,26 @@ impl Workers<'_> {
             let taken = way.used.get(&worker).copied().unwrap_or(0);
             for (batch, made) in batches.all.iter().enumerate().skip(taken) {
                 *effort = effort.saturating_sub(1);
+                let Some(id) = made.id else { continue };
                 let asked = made.range.start >= since.saturating_sub(self.tolerance);
-                if let Some(id) = made.id.filter(|_| asked) {
-                    of.entry(id).or_insert(Made { worker, batch });
+                let made = Made { worker, batch };
+                match id.iterator {
+                    Some(_) => _ = exact.entry(id).or_insert(made),
+                    None if asked => _ = of.entry(id.batch).or_insert(made),
+                    None => {}
                 }
             }
         }
         for (k, wait) in asked.waits.iter().enumerate() {
             *effort = effort.saturating_sub(1);
-            let number = i64::try_from(k + way.offset).ok();
-            let hit = number.and_then(|n| of.get(&n)).copied();
+            let told = asked.numbers.get(k).copied().flatten();
+            let number = told.map(|n| n.batch);
+            let number = number.or_else(|| i64::try_from(k + way.offset).ok());
+            let hit = match told.filter(|n| n.iterator.is_some()) {
+                Some(told) => exact.get(&told),
+                None => number.and_then(|n| of.get(&n)),
+            };
+            let hit = hit.copied();
             let late = hit
                 .and_then(|m| self.batch(m))
                 .map(|b| b.range.end - wait.end);

@@ -1,6 +1,6 @@
 //! The batches that a worker made: by the numbers on its spans, by its collates, or by so many items each.
 
-use super::loader::Loader;
+use super::loader::{BatchNumber, Loader};
 use super::parts::Part;
 use crate::time::TimeRange;
 
@@ -13,7 +13,7 @@ pub(super) struct Batch {
     /// From the start of its first span to the end of its last recorded work.
     pub range: TimeRange,
     /// Its number in its iterator, where a span carries it.
-    pub id: Option<i64>,
+    pub id: Option<BatchNumber>,
 }
 
 /// The batches of a worker, in time order.

@@ -154,6 +154,8 @@ pub struct Blame {
     pub range: TimeRange,
     /// Its span.
     pub span: crate::model::SpanId,
+    /// Its number in the data set, where recorded.
+    pub index: Option<i64>,
     /// Of it inside the wait, ns.
     pub in_wait: i64,
     /// The rank's median item, ns.
@@ -199,6 +201,7 @@ pub(super) fn blame(
     Some(Blame {
         range,
         span: loader.spans[loader.items[item]].span,
+        index: loader.index(item),
         in_wait,
         median: usual.item,
         reading: reading.measure(),

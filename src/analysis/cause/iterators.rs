@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::Told;
 use crate::analysis::base::loops::Rank;
 use crate::time::TimeRange;
 
@@ -18,8 +19,8 @@ pub(super) struct Iterator {
 
 /// What tells iterators apart where their batches are not counted.
 pub(super) struct Evidence<'a> {
-    /// By wait: the number of the batch in its iterator, from 1, where recorded.
-    pub counts: &'a [Option<i64>],
+    /// By wait: what its recorder says of the batch.
+    pub told: &'a [Told],
     /// When workers of this loop were started, ascending.
     pub births: &'a [i64],
     /// Epochs, evaluations and trainings, by start.
@@ -29,10 +30,13 @@ pub(super) struct Evidence<'a> {
 /// The iterators of a loop, in the order of their first waits.
 pub(super) fn find(rank: &Rank, evidence: &Evidence<'_>) -> Vec<Iterator> {
     let waits = &rank.waits.all;
-    let delivering = || waits.iter().zip(evidence.counts).filter(|w| w.0.is_batch());
-    if delivering().all(|w| w.1.is_some()) {
-        return counted(rank, evidence.counts);
+    let mut delivering = waits.iter().zip(evidence.told).filter(|w| w.0.is_batch());
+    if delivering.all(|w| w.1.count.is_some()) {
+        return counted(rank, evidence.told, |_| true);
     }
+    // A recorder may name the iterators of some loaders and see nothing of others.
+    let is_named = |told: &Told| told.number.is_some_and(|n| n.iterator.is_some());
+    let named = counted(rank, evidence.told, is_named);
     let mut out: Vec<Iterator> = Vec::new();
     let mut before: Option<TimeRange> = None;
     let mut ended = false;
@@ -43,6 +47,10 @@ pub(super) fn find(rank: &Rank, evidence: &Evidence<'_>) -> Vec<Iterator> {
         let here = inside.at(range.start);
         if !wait.is_batch() {
             (ended, before, place) = (true, Some(range), here);
+            continue;
+        }
+        if is_named(&evidence.told[i]) {
+            (before, place) = (Some(range), here);
             continue;
         }
         let born = before.is_some_and(|b| born_in(evidence.births, b.end, range.end));
@@ -57,6 +65,8 @@ pub(super) fn find(rank: &Rank, evidence: &Evidence<'_>) -> Vec<Iterator> {
         }
         (ended, before, place) = (false, Some(range), here);
     }
+    out.extend(named);
+    out.sort_by_key(|i| i.waits.first().copied());
     out
 }
 
@@ -66,15 +76,21 @@ fn born_in(births: &[i64], from: i64, to: i64) -> bool {
     births.get(next).is_some_and(|&t| t <= to)
 }
 
-/// Each wait belongs to the iterator used last whose count was one less.
-fn counted(rank: &Rank, counts: &[Option<i64>]) -> Vec<Iterator> {
+/// Each wait with a count belongs to the iterator that its recorder names, else to the one used last whose count was one
+/// less.
+fn counted(rank: &Rank, told: &[Told], takes: impl Fn(&Told) -> bool) -> Vec<Iterator> {
     let mut out: Vec<Iterator> = Vec::new();
+    let mut named: FxHashMap<i64, usize> = FxHashMap::default();
     // By last count: the iterators that are there, the one used last at the end.
     let mut at: FxHashMap<i64, Vec<usize>> = FxHashMap::default();
     let mut before = None;
-    for (i, (wait, count)) in rank.waits.all.iter().zip(counts).enumerate() {
-        if let Some(count) = count.filter(|_| wait.is_batch()) {
-            let known = at.get_mut(&count.saturating_sub(1)).and_then(Vec::pop);
+    for (i, (wait, told)) in rank.waits.all.iter().zip(told).enumerate() {
+        if let Some(count) = told.count.filter(|_| wait.is_batch() && takes(told)) {
+            let name = told.number.and_then(|n| n.iterator);
+            let known = match name {
+                Some(name) => named.get(&name).copied(),
+                None => at.get_mut(&count.saturating_sub(1)).and_then(Vec::pop),
+            };
             let iterator = known.unwrap_or_else(|| {
                 out.push(Iterator {
                     waits: Vec::new(),
@@ -84,7 +100,10 @@ fn counted(rank: &Rank, counts: &[Option<i64>]) -> Vec<Iterator> {
                 out.len() - 1
             });
             out[iterator].waits.push(i);
-            at.entry(count).or_default().push(iterator);
+            match name {
+                Some(name) => _ = named.insert(name, iterator),
+                None => at.entry(count).or_default().push(iterator),
+            }
         }
         before = Some(wait.range.end);
     }

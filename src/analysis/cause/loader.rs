@@ -23,6 +23,26 @@ use crate::time::TimeRange;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileId(pub(super) u32);
 
+/// The number of a batch in its iterator, and that of the iterator where it is recorded too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct BatchNumber {
+    pub iterator: Option<i64>,
+    pub batch: i64,
+}
+
+impl BatchNumber {
+    /// What args say.
+    pub fn of(arg: &dyn Fn(&str) -> Option<String>) -> Option<Self> {
+        let keys = ["batch", "batch_id", "batch_idx", "batch_index"];
+        let number = |key: &str| arg(key).and_then(|text| whole(&text));
+        let batch = keys.into_iter().find_map(arg)?;
+        Some(Self {
+            iterator: number("iterator"),
+            batch: whole(&batch)?,
+        })
+    }
+}
+
 /// Names of files, each once.
 #[derive(Debug, Default)]
 pub(super) struct Files {
@@ -74,7 +94,9 @@ pub(super) struct Loader {
     /// Outermost collates.
     pub collates: Vec<TimeRange>,
     /// Spans with the number of a batch, by start.
-    pub ids: Vec<(TimeRange, i64)>,
+    pub ids: Vec<(TimeRange, BatchNumber)>,
+    /// Numbers of items in their data set, by span, where recorded.
+    indices: Vec<(SpanId, i64)>,
     pub between: Vec<Between>,
     /// Disjoint, ascending.
     pub segments: Vec<Segment>,
@@ -115,7 +137,9 @@ impl Loader {
             let name = core.trace.spans().name(span);
             let said = said.of(core.trace.names(), name, columns.of[i]);
             if let Some(batch) = said.batch {
-                this.ids.push((columns.range(i), batch));
+                let iterator = None;
+                let number = BatchNumber { iterator, batch };
+                this.ids.push((columns.range(i), number));
             }
             if let Some(part) = said.part {
                 this.spans.push(Work {
@@ -156,6 +180,13 @@ impl Loader {
     /// The range of an item.
     pub fn item(&self, item: usize) -> TimeRange {
         self.spans[self.items[item]].range
+    }
+
+    /// The number of an item in its data set, where recorded.
+    pub fn index(&self, item: usize) -> Option<i64> {
+        let span = self.spans[self.items[item]].span;
+        let place = self.indices.binary_search_by_key(&span, |(s, _)| *s);
+        place.ok().map(|p| self.indices[p].1)
     }
 
     /// The spans inside an item, itself left out.
@@ -302,11 +333,11 @@ fn split_item(segment: Segment, rest: &mut &[Between], out: &mut Vec<Segment>) {
     }
 }
 
-/// Spans per loader that are looked at for numbers of batches: where none of them has one, none has.
+/// Spans per loader that are looked at for numbers of batches and items: where none of them has one, none has.
 const SAMPLE: usize = 256;
 
-/// Reads what args say of the spans of loaders: files, bytes, numbers of batches. `with_ids` tells for each whether batch
-/// numbers are asked for.
+/// Reads what args say of the spans of loaders: files, bytes, numbers of batches and items. `with_ids` tells for each whether
+/// its batches are told by their numbers.
 pub(super) fn read_args(
     core: &Core,
     args: &dyn ArgSource,
@@ -317,22 +348,20 @@ pub(super) fn read_args(
     let trace = &core.trace;
     let mut of_lane: FxHashMap<LaneId, usize> = FxHashMap::default();
     let mut sample = Vec::new();
-    for (i, (loader, with_ids)) in loaders.iter().enumerate() {
+    for (i, (loader, _)) in loaders.iter().enumerate() {
         let source = trace.source(trace.lane(loader.lane).source);
         // Rows of tables hold nothing of the kind, and each would be a query.
         if matches!(source.args, ArgsOrigin::None | ArgsOrigin::Rows(_)) {
             continue;
         }
         of_lane.insert(loader.lane, i);
-        if *with_ids {
-            let work = loader.spans.iter().filter(|w| w.part != Part::Read);
-            sample.extend(work.take(SAMPLE).map(|w| w.span));
-        }
+        let work = loader.spans.iter().filter(|w| w.part != Part::Read);
+        sample.extend(work.take(SAMPLE).map(|w| w.span));
     }
     let mut numbered = vec![false; loaders.len()];
     args.each(&sample, go_on, &mut |span, arg| {
         if let Some(&at) = of_lane.get(&trace.spans().lane(span)) {
-            numbered[at] |= batch_id(arg).is_some();
+            numbered[at] |= BatchNumber::of(arg).is_some();
         }
         true
     });
@@ -347,7 +376,7 @@ pub(super) fn read_args(
         let Some(&at) = of_lane.get(&trace.spans().lane(span)) else {
             return true;
         };
-        let loader = &mut loaders[at].0;
+        let (loader, with_ids) = &mut loaders[at];
         let Ok(place) = loader.spans.binary_search_by_key(&span, |w| w.span) else {
             return true;
         };
@@ -359,9 +388,14 @@ pub(super) fn read_args(
             }
         }
         if numbered[at]
-            && let Some(id) = batch_id(arg)
+            && let Some(number) = BatchNumber::of(arg)
         {
-            loader.ids.push((work.range, id));
+            if *with_ids {
+                loader.ids.push((work.range, number));
+            }
+            if let Some(index) = arg("index").and_then(|text| text.parse().ok()) {
+                loader.indices.push((span, index));
+            }
         }
         true
     });
@@ -370,6 +404,7 @@ pub(super) fn read_args(
         loader
             .ids
             .sort_by_key(|(r, id)| (r.start, std::cmp::Reverse(r.end), *id));
+        loader.indices.sort_unstable();
     }
 }
 
@@ -382,11 +417,6 @@ fn read_bytes(name: &str, arg: &dyn Fn(&str) -> Option<String>) -> i64 {
     } else {
         returned
     }
-}
-
-fn batch_id(arg: &dyn Fn(&str) -> Option<String>) -> Option<i64> {
-    let keys = ["batch", "batch_id", "batch_idx", "batch_index"];
-    keys.into_iter().find_map(arg).and_then(|text| whole(&text))
 }
 
 /// A whole number, also one written with a fraction of zero.

@@ -19,7 +19,7 @@ use self::batches::Batch;
 use self::files::{FileSum, file_sums, slow_files};
 use self::frames::Frames;
 use self::items::Usual;
-use self::loader::{FileId, Files, Loader, read_args};
+use self::loader::{BatchNumber, FileId, Files, Loader, read_args};
 use self::parts::{Group, Sayings};
 use self::plan::{Child, Children, Known, Plan};
 use self::totals::SlowFile;
@@ -224,12 +224,12 @@ pub(in crate::analysis) fn find(
     for (loader, _) in &mut loaders {
         loader.finish();
     }
-    let counts = counts(core, ranks, args, go_on);
+    let told = told(core, ranks, args, go_on);
     let mut out = Vec::with_capacity(ranks.len());
     let copied = copied(core, ranks);
     let names: Arc<[String]> = files.names.clone().into();
-    let of_ranks = ranks.iter().zip(&counts).zip(&copied);
-    for (((rank, counts), copied), children) in of_ranks.zip(children) {
+    let of_ranks = ranks.iter().zip(&told).zip(&copied);
+    for (((rank, told), copied), children) in of_ranks.zip(children) {
         if rank.waits.all.is_empty() || !go_on() {
             out.push(RankCauses::default());
             continue;
@@ -244,7 +244,7 @@ pub(in crate::analysis) fn find(
             names: &names,
             copied,
         };
-        out.push(stage.causes(counts, children));
+        out.push(stage.causes(told, children));
     }
     out
 }
@@ -269,17 +269,22 @@ fn add_loader(
     true
 }
 
-/// By rank and wait: the number of the batch in its iterator, from 1, where its recorder counts them.
-fn counts(
-    core: &Core,
-    ranks: &[Rank],
-    args: &dyn ArgSource,
-    go_on: &GoOn<'_>,
-) -> Vec<Vec<Option<i64>>> {
-    let mut out: Vec<Vec<Option<i64>>> = ranks
+/// What the recorder of a wait says of the batch that it got.
+#[derive(Clone, Copy, Debug, Default)]
+struct Told {
+    /// Its place among those that its iterator delivered, from 1.
+    count: Option<i64>,
+    /// The number that the worker gave it. Where batches are handed out in another order, or a worker has none left, it
+    /// is not one less than the count.
+    number: Option<BatchNumber>,
+}
+
+/// By rank and wait: what its recorder says of the batch.
+fn told(core: &Core, ranks: &[Rank], args: &dyn ArgSource, go_on: &GoOn<'_>) -> Vec<Vec<Told>> {
+    let blank = ranks
         .iter()
-        .map(|r| vec![None; r.waits.all.len()])
-        .collect();
+        .map(|r| vec![Told::default(); r.waits.all.len()]);
+    let mut out: Vec<Vec<Told>> = blank.collect();
     let mut wanted = Vec::new();
     let mut of_lane: FxHashMap<LaneId, usize> = FxHashMap::default();
     for (r, rank) in ranks.iter().enumerate() {
@@ -298,20 +303,23 @@ fn counts(
     // The last of a wait counts.
     let mut found = Vec::new();
     args.each(&wanted, go_on, &mut |span, arg| {
-        if let Some(count) = arg("count").and_then(|c| loader::whole(&c)) {
-            found.push((core.range(span).start, span, count));
-        }
+        let told = Told {
+            count: arg("count").and_then(|c| loader::whole(&c)),
+            number: BatchNumber::of(arg),
+        };
+        found.push((core.range(span).start, span, told));
         true
     });
-    found.sort_unstable();
-    for (start, span, count) in found {
+    found.retain(|(_, _, t)| t.count.is_some() || t.number.is_some());
+    found.sort_unstable_by_key(|&(start, span, _)| (start, span));
+    for (start, span, told) in found {
         let Some(&rank) = of_lane.get(&core.trace.spans().lane(span)) else {
             continue;
         };
         let waits = &ranks[rank].waits.all;
         let next = waits.partition_point(|w| w.range.start <= start);
         if let Some(place) = next.checked_sub(1).filter(|&w| start < waits[w].range.end) {
-            out[rank][place] = Some(count);
+            out[rank][place] = told;
         }
     }
     out
@@ -363,7 +371,7 @@ impl Stage<'_> {
         Some(&self.loaders[*self.of_process.get(&process)?].0)
     }
 
-    fn causes(&self, counts: &[Option<i64>], children: Children) -> RankCauses {
+    fn causes(&self, told: &[Told], children: Children) -> RankCauses {
         let all = children.all.iter().enumerate();
         let loading = all.filter_map(|(w, c): (usize, &Child)| {
             let loader = self.loader(c.process?)?;
@@ -374,7 +382,7 @@ impl Stage<'_> {
         let known = Known {
             core: self.core,
             rank: self.rank,
-            counts,
+            told,
             loaders: &loading,
             tolerance: 2 * self.quantum(&loading) + apart.unwrap_or(0),
         };

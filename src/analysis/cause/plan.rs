@@ -2,10 +2,11 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::Told;
 use super::assign::{Assigned, Order, Question, Used, Worker, Workers};
 use super::batches::{Batches, Yield, sizes};
 use super::iterators::{self, Evidence, Iterator};
-use super::loader::Loader;
+use super::loader::{BatchNumber, Loader};
 use super::reason::Reason;
 use crate::analysis::base::core::Core;
 use crate::analysis::base::loops::Rank;
@@ -116,8 +117,8 @@ pub(super) struct Plan {
 pub(super) struct Known<'a> {
     pub core: &'a Core,
     pub rank: &'a Rank,
-    /// By wait: the number of the batch in its iterator, from 1, where recorded.
-    pub counts: &'a [Option<i64>],
+    /// By wait: what its recorder says of the batch.
+    pub told: &'a [Told],
     /// By child, of those that load.
     pub loaders: &'a FxHashMap<Worker, &'a Loader>,
     /// What the clocks are uncertain by, ns.
@@ -200,7 +201,7 @@ impl Known<'_> {
             .collect();
         containers.sort_unstable_by_key(|r| (r.start, std::cmp::Reverse(r.end)));
         let evidence = Evidence {
-            counts: self.counts,
+            told: self.told,
             births: &births,
             containers: &containers,
         };
@@ -363,6 +364,11 @@ impl Asked<'_> {
             let own = &self.candidates[i];
             let waits: Vec<TimeRange> =
                 iterator.waits.iter().map(|&w| self.known.wait(w)).collect();
+            let told = iterator
+                .waits
+                .iter()
+                .map(|&w| self.known.told.get(w)?.number);
+            let numbers: Vec<Option<BatchNumber>> = told.collect();
             let end = waits.first().map_or(i64::MIN, |w| w.end);
             let from = silent.partition_point(|s| Some(s.0) <= iterator.since);
             let to = silent.partition_point(|s| s.0 <= end);
@@ -374,6 +380,7 @@ impl Asked<'_> {
                 &Question {
                     iterator,
                     waits: &waits,
+                    numbers: &numbers,
                     groups,
                     silent: &silent[from.min(to)..to],
                     fresh: own.fresh,
@@ -398,7 +405,7 @@ impl Asked<'_> {
     fn offset(&self, iterator: &Iterator, born_for_it: bool) -> Option<usize> {
         let first = iterator.waits.first()?;
         if iterator.counted {
-            let count = self.known.counts.get(*first).copied().flatten()?;
+            let count = self.known.told.get(*first)?.count?;
             return usize::try_from(count.checked_sub(1)?).ok();
         }
         born_for_it.then_some(0)

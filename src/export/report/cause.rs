@@ -80,7 +80,7 @@ fn blame(causes: &RankCauses, item: &Blame) -> Value {
         })
     };
     json!({
-        "start": item.range.start, "end": item.range.end, "in_wait": item.in_wait,
+        "start": item.range.start, "end": item.range.end, "index": item.index, "in_wait": item.in_wait,
         "median": item.median, "reading": item.reading,
         "files": item.files.iter().map(file).collect::<Value>(),
         "mb_s_median": item.mb_s_median,

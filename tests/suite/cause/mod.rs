@@ -5,6 +5,7 @@ mod alone;
 mod as_if;
 mod excused;
 mod made;
+mod numbered;
 mod pairs;
 mod properties;
 mod why;
@@ -113,7 +114,12 @@ const PATHS: &[(&str, &str)] = &[
 ];
 
 /// What the report has beside it.
-const ADDED: &[&str] = &["cause.workers.*.place", "cause.advice", "cause.batch_bytes"];
+const ADDED: &[&str] = &[
+    "waits.*.cause.item.index",
+    "cause.workers.*.place",
+    "cause.advice",
+    "cause.batch_bytes",
+];
 
 /// The path of the report for one of the reference.
 fn place(path: &str) -> Option<String> {

@@ -155,6 +155,7 @@ ranks.*.loop.waits.*.cause.dominant | text | The longest group of parts
 ranks.*.loop.waits.*.cause.kind | text | What kind of wait: `end`, `unknown`, `loop`, `start`, `hand_over`, `idle`, `slow_file`, `slow_item`, `behind`, or what dominated
 ranks.*.loop.waits.*.cause.item.start | ns | The item that took at least half of it, and twice the usual time: its begin
 ranks.*.loop.waits.*.cause.item.end | ns | Its end
+ranks.*.loop.waits.*.cause.item.index | count | Its number in the data set, where recorded
 ranks.*.loop.waits.*.cause.item.in_wait | ns | Of it inside the wait
 ranks.*.loop.waits.*.cause.item.median | ns | Median item
 ranks.*.loop.waits.*.cause.item.reading | ns | Of `in_wait` reading

@@ -78,8 +78,14 @@ fn source(file: &FileInfo, zero: i64) -> Source {
     } else {
         "DFTracer"
     };
+    // The recording helper writes the same lines, and names itself.
+    let producer = match version {
+        Some(version) if version.starts_with("stallscope.record") => version.to_owned(),
+        Some(version) => format!("{who} {version}"),
+        None => who.to_owned(),
+    };
     Source {
-        producer: version.map_or_else(|| who.to_owned(), |v| format!("{who} {v}")),
+        producer,
         clock: if file.is_relative() {
             Clock::Unknown
         } else {
