@@ -135,6 +135,14 @@ class Spans:
             self.failed = error
             warnings.warn(f"stallscope: {self.path} cannot be written any further: {error}", RuntimeWarning, stacklevel=2)
 
+    def abandon(self) -> None:
+        """In a forked child: the file is the parent's, and what it had pending too."""
+        self.failed = OSError("the file is that of the parent process")
+        self._lock = threading.Lock()
+        self.pending = []
+        self.loading = False
+        self.reader = None
+
     def watch_collections(self) -> None:
         """Records the garbage collector from now on."""
         gc.callbacks.append(self._collections)
@@ -197,8 +205,10 @@ def end_recording() -> None:
 
 
 def _forget_parent() -> None:
-    """In a forked child: what the parent had pending is the parent's, and so is its file."""
+    """In a forked child, which may go on with objects of the parent's recording: nothing of it is written twice."""
     global current
+    if current is not None:
+        current.abandon()
     current = None
     gc.callbacks[:] = [c for c in gc.callbacks if not isinstance(c, Collections)]
 

@@ -412,6 +412,16 @@ class Loop(InFolder):
         self.assertEqual(lines(self.app())[-1]["name"], "end")
         self.assertIsNone(_spans.current)
 
+    @unittest.skipUnless(hasattr(os, "fork"), "needs fork")
+    def test_a_child_that_goes_on_with_the_recording_writes_nothing(self):
+        with self.record() as rec:
+            child = multiprocessing.get_context("fork").Process(target=lambda: list(rec.batches("abc")))
+            child.start()
+            child.join()
+            self.assertEqual(child.exitcode, 0)
+            list(rec.batches("ab"))
+        self.assertEqual([s["name"] for s in spans_of(self.app())].count("fetch.iter"), 2)
+
     def test_misuse_says_what_to_do(self):
         with self.assertRaises(ValueError):
             self.record(steps=0)

@@ -332,6 +332,13 @@ class RealLoaders(unittest.TestCase):
                     ours = [b.reshape(-1, 3)[:, 0].tolist() for b in rec.batches(loader)]
                 self.assertEqual(ours, plain)
 
+    def test_batches_are_pinned_as_they_would_be(self):
+        from stallscope._loading import Made
+        from torch.utils.data._utils.pin_memory import pin_memory
+
+        made = pin_memory(Made(["a", {"b": "c"}], 1, 2, 3))
+        self.assertEqual((made.content, made.batch), (["a", {"b": "c"}], 2))
+
     def test_show_draws(self):
         self.train(DataLoader(Images(self.data, n=8), batch_size=4, num_workers=1))
         drawn = stallscope.show(self.run_folder)._repr_html_()
