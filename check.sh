@@ -19,7 +19,7 @@ cargo test
 
 step "the recording helper"
 STALLSCOPE_PROGRAM=$(realpath "${CARGO_TARGET_DIR:-target}/debug/stallscope") \
-    python3 -m unittest discover --start-directory python/tests --top-level-directory python
+    python3 -m unittest discover --verbose --start-directory python/tests --top-level-directory python
 
 step "documentation"
 RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps

@@ -46,14 +46,16 @@ wheel() {
 }
 
 try_wheel() {
-    local tried=0 python name work
+    local tried=" " python name work
     for python in python3.{9,10,11,12,13,14} "$HOME"/.pyenv/versions/*/bin/python3; do
         python=$(command -v "$python") || continue
         "$python" -c 'import sys, venv; sys.exit(sys.version_info < (3, 9))' 2>/dev/null || continue
         name=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+        [[ $tried == *" $name "* ]] && continue
+        tried+="$name "
         work=$out/try-$name
-        [ -e "$work" ] && continue
         step "Python $name"
+        rm -rf "$work"
         "$python" -m venv "$work"
         "$work/bin/pip" install --quiet --no-index "$1"
         env -u DISPLAY -u WAYLAND_DISPLAY "$work/bin/stallscope" demo >"$work/demo.txt"
@@ -78,10 +80,9 @@ PYTHON
         cp -r python/tests "$work/tests"
         (cd "$work" && bin/python -m unittest -q tests.test_helper)
         rm -rf "$work"
-        tried=$((tried + 1))
     done
-    [ "$tried" -gt 0 ] || fail "no Python from 3.9 on was found to try the wheel with"
-    printf 'the wheel works with %s Pythons\n' "$tried"
+    [ "$tried" != " " ] || fail "no Python from 3.9 on was found to try the wheel with"
+    printf 'the wheel works with Python%s\n' "$tried"
 }
 
 deb() {

@@ -181,8 +181,8 @@ class Open(InFolder):
 
     def test_calls_that_read_are_written_with_file_and_bytes(self):
         size = os.path.getsize(self.path)
-        # `pathlib` keeps the `open` of its import up to Python 3.9.
-        for again in (open, pathlib.Path.open if sys.version_info >= (3, 10) else open):
+        # `pathlib` keeps the `open` of its import up to Python 3.10.
+        for again in (open, pathlib.Path.open if sys.version_info >= (3, 11) else open):
             with again(pathlib.Path(self.path), "rb") as file:
                 file.read()
         got = self.read_spans()
