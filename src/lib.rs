@@ -19,6 +19,7 @@ pub mod model;
 pub mod output;
 #[cfg(feature = "png")]
 pub mod paint;
+pub mod ranks;
 pub mod samples;
 pub mod tables;
 pub mod time;

@@ -7,14 +7,14 @@ use stallscope::cli::{self, Request};
 
 fn main() -> ExitCode {
     match cli::start() {
-        Request::Window(paths, before) => window(paths, before),
+        Request::Window(paths, before, ranks) => window(paths, before, ranks),
         Request::Done(code) => code,
     }
 }
 
 #[cfg(feature = "gui")]
-fn window(paths: Vec<PathBuf>, before: Vec<PathBuf>) -> ExitCode {
-    match stallscope::app::run(paths, before) {
+fn window(paths: Vec<PathBuf>, before: Vec<PathBuf>, ranks: Vec<u32>) -> ExitCode {
+    match stallscope::app::run(paths, before, ranks) {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => cli::fail(&format!(
             "The window cannot be opened: {why}\nThe commands (report, png, check …) work without one: stallscope --help"
@@ -23,6 +23,6 @@ fn window(paths: Vec<PathBuf>, before: Vec<PathBuf>) -> ExitCode {
 }
 
 #[cfg(not(feature = "gui"))]
-fn window(_paths: Vec<PathBuf>, _before: Vec<PathBuf>) -> ExitCode {
+fn window(_paths: Vec<PathBuf>, _before: Vec<PathBuf>, _ranks: Vec<u32>) -> ExitCode {
     cli::fail("This program was built without its window; see stallscope --help for the commands.")
 }

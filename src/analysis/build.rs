@@ -20,7 +20,7 @@ use super::base::primary::{self, Primary};
 use super::base::queues::Queue;
 use super::base::rank_sets::{self, IdleByPhase, RankSets};
 use super::base::stalls::{self, Stalls};
-use super::base::steps::{self, StepSource};
+use super::base::steps;
 use super::base::syncs::{CallStarts, SyncBase};
 use super::base::tails;
 use super::cause;
@@ -203,7 +203,7 @@ impl Analysis {
         let loads_by_itself = loads_by_itself
             .map(|(r, s)| insight::loads_by_itself(&core, r, s))
             .collect();
-        let step = |rank: usize, t: i64| explicit_step(&ranks[rank], t);
+        let step = |rank: usize, t: i64| ranks[rank].explicit_step(t);
         let asked = (args, options.together);
         let collectives = collectives::of_runs(&core, &ranks, asked, &step, watch)?;
         let causes = cause::find(&core, &ranks, &gpus, args, &|| !watch.stopped());
@@ -256,16 +256,6 @@ fn idle_by_phase(
         Some(IdleByPhase::new(gpu, rank, &sets[rank]))
     };
     gpus.iter().enumerate().map(of).collect()
-}
-
-/// The number of the explicit step that a rank is in.
-fn explicit_step(rank: &Rank, t: i64) -> Option<i64> {
-    let steps = Some(&rank.steps).filter(|_| rank.steps_how == StepSource::Explicit)?;
-    let i = steps
-        .partition_point(|s| s.range.start <= t)
-        .checked_sub(1)?;
-    let step = &steps[i];
-    step.number.filter(|_| step.range.contains(t))
 }
 
 /// The GPUs, with what is not known of their work.

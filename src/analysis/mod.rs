@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::model::{LaneId, NameId, Role, SpanId, Trace};
 
+mod across;
 mod base;
 mod build;
 mod cause;
@@ -19,6 +20,9 @@ mod notices;
 mod sums;
 mod verdict;
 
+pub use across::pass::{Across, HostRow};
+pub use across::row::{RankRow, RowWaits};
+pub use across::steps::{Columns, WorstStep};
 pub use base::callers::{CallerKind, Callers};
 pub use base::cycles::{Confidence, Cycle, Cycles};
 pub use base::gpus::{GapCause, Gpu};
@@ -93,7 +97,7 @@ pub use verdict::issue::{
     PauseName, Place, Sentences, Verdict, Whole,
 };
 pub use verdict::job::{JobMissing, JobVerdict, KindOf};
-pub use verdict::late::{LatePattern, LateRank, Lateness};
+pub use verdict::late::{LatePattern, LateRank, Lateness, StepCost, WhyLate};
 pub use verdict::late_parts::{Excess, LateCause, LatePart};
 pub use verdict::ledger::{GapCounts, IdleClass, Ledger};
 pub use verdict::missing::Missing;

@@ -27,7 +27,7 @@ pub use model::tab::Tab;
 pub use panels::{Panels, commands, tabs};
 
 use model::action::Actions;
-use shell::{comparison, input, loading, overview, status, toolbar, welcome};
+use shell::{comparison, input, loading, overview, ranks, status, toolbar, welcome};
 use widgets::look;
 
 /// Size of a new window, points.
@@ -35,12 +35,12 @@ const SIZE: [f32; 2] = [1_400.0, 900.0];
 /// Smallest size at which everything can be reached, points.
 const MIN_SIZE: [f32; 2] = [900.0, 560.0];
 
-/// Opens the window with files and folders, compared with those `before` a change if there are any, and returns when it is
-/// closed.
+/// Opens the window with files and folders (of those, only the files of `ranks`, if any are named), compared with those
+/// `before` a change if there are any, and returns when it is closed.
 ///
 /// # Errors
 /// When no window can be opened.
-pub fn run(paths: Vec<PathBuf>, before: Vec<PathBuf>) -> Result<(), String> {
+pub fn run(paths: Vec<PathBuf>, before: Vec<PathBuf>, ranks: Vec<u32>) -> Result<(), String> {
     let mut store = Store::platform();
     let size = store.load().window.map_or(SIZE, |(w, h)| [w, h]);
     let viewport = egui::ViewportBuilder::default()
@@ -61,6 +61,7 @@ pub fn run(paths: Vec<PathBuf>, before: Vec<PathBuf>) -> Result<(), String> {
             &cc.egui_ctx,
             Request {
                 paths,
+                ranks,
                 ..Request::default()
             },
         );
@@ -119,6 +120,12 @@ impl App {
             .exact_size(status::HEIGHT)
             .frame(bar(10))
             .show(ui, |ui| status::status_ui(ui, state, actions));
+        if state.shows_ranks() {
+            CentralPanel::default()
+                .frame(bar(0))
+                .show(ui, |ui| ranks::ranks_ui(ui, state, actions));
+            return;
+        }
         if state.doc.is_none() {
             CentralPanel::default()
                 .frame(bar(0))

@@ -104,7 +104,7 @@ pub fn analyse(opened: Opened, scope: &Scope) -> Result<Analysed, CliError> {
 }
 
 /// The built-in rules, after the user's own. Mistakes in those are told, left out and counted.
-fn rules(path: Option<&Path>) -> Result<(Rules, usize), CliError> {
+pub fn rules(path: Option<&Path>) -> Result<(Rules, usize), CliError> {
     let Some(path) = path else {
         return Ok((Rules::builtin(), 0));
     };

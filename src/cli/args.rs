@@ -13,9 +13,11 @@ use crate::time::{TimeRange, parse_ns, parse_range};
 use crate::view::Theme;
 
 mod export;
+mod ranks;
 mod why;
 
 pub use export::Export;
+pub use ranks::{Ranks, Sort};
 pub use why::Why;
 
 /// Shows what the GPU really waited for in a training trace.
@@ -34,6 +36,14 @@ pub struct Cli {
     /// Compare them in the window with this recording, the one before a change.
     #[arg(long = "with", value_name = "BEFORE", requires = "paths")]
     pub before: Option<PathBuf>,
+    /// Open only these ranks of many in the window: 117,118.
+    #[arg(
+        long = "rank",
+        value_name = "N,N",
+        value_delimiter = ',',
+        requires = "paths"
+    )]
+    pub ranks: Vec<u32>,
 }
 
 /// The commands.
@@ -61,6 +71,9 @@ pub enum Command {
     /// Write the rows of a table for other programs, as Parquet or CSV: steps, waits, kernels, spans; see docs/tables.md.
     /// The exit code is 4 where nothing of the kind was recorded.
     Export(Export),
+    /// Open many ranks one after the other: who is late, how often, how much it costs the others, why. The exit code is 1
+    /// where some rank could not be read, 4 where late ranks cannot be told.
+    Ranks(Ranks),
     /// Open a bundled sample in the window; without a display, print its report.
     Demo(Demo),
 }

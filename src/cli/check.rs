@@ -407,7 +407,7 @@ fn late_rank(a: &Analysed, job: &JobVerdict, what: String, limit: Percent) -> Li
         notes.push(issue.text.verdict.clone());
     }
     if missing {
-        notes.push(a.analysis.job_missing_text(job, JobMissing::Ranks));
+        notes.push(job.missing_text(&a.analysis.collectives()[job.run], JobMissing::Ranks));
     }
     Line {
         what,

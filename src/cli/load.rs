@@ -71,15 +71,32 @@ pub fn open(paths: &[PathBuf], how: &Open) -> Result<Opened, CliError> {
 /// Runs `work` and meanwhile writes its progress, if somebody watches.
 fn watch<T>(work: impl FnOnce(&Progress) -> T) -> T {
     let progress = Progress::new();
+    let line = || {
+        let of = match progress.total() {
+            0 => String::new(),
+            total => format!(" of {}", table::bytes(total)),
+        };
+        format!(
+            "{}: {}{of}, {} events",
+            progress.phase().label(),
+            table::bytes(progress.done()),
+            format_count(progress.events()),
+        )
+    };
+    watched(&line, || work(&progress))
+}
+
+/// Runs `work` and meanwhile writes on stderr how far it is, while that is a terminal.
+pub fn watched<T>(line: &(impl Fn() -> String + Sync), work: impl FnOnce() -> T) -> T {
     if !std::io::stderr().is_terminal() {
-        return work(&progress);
+        return work();
     }
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let shown = std::thread::Builder::new()
             .name("stallscope-progress".to_owned())
-            .spawn_scoped(scope, || show(&progress, &over));
-        let result = work(&progress);
+            .spawn_scoped(scope, || show(line, &over));
+        let result = work();
         over.store(true, Ordering::Relaxed);
         // Without a thread there is no progress line; the work is done all the same.
         if let Ok(thread) = shown {
@@ -89,7 +106,7 @@ fn watch<T>(work: impl FnOnce(&Progress) -> T) -> T {
     })
 }
 
-fn show(progress: &Progress, over: &AtomicBool) {
+fn show(line: &impl Fn() -> String, over: &AtomicBool) {
     let mut err = std::io::stderr();
     let mut shown = false;
     let begun = Instant::now();
@@ -100,17 +117,7 @@ fn show(progress: &Progress, over: &AtomicBool) {
             continue;
         }
         shown = true;
-        let of = match progress.total() {
-            0 => String::new(),
-            total => format!(" of {}", table::bytes(total)),
-        };
-        let _ = write!(
-            err,
-            "\r\x1b[K{}: {}{of}, {} events",
-            progress.phase().label(),
-            table::bytes(progress.done()),
-            format_count(progress.events()),
-        );
+        let _ = write!(err, "\r\x1b[K{}", line());
         let _ = err.flush();
     }
     if shown {

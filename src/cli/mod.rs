@@ -28,6 +28,9 @@ mod percent;
 mod png;
 #[cfg(feature = "png")]
 mod png_compare;
+mod ranks;
+#[cfg(feature = "png")]
+mod ranks_png;
 mod recordings;
 mod report;
 mod rows;
@@ -51,10 +54,14 @@ pub const EXIT_BROKEN: u8 = 3;
 /// nothing of the kind was recorded.
 pub const EXIT_INCONCLUSIVE: u8 = 4;
 
+#[cfg(not(feature = "png"))]
+const NO_PICTURES: &str =
+    "This program was built without pictures: build it with the feature `png` or `gui`.";
+
 /// What the user wants.
 pub enum Request {
-    /// The window, with these files and folders, and what they are compared with.
-    Window(Vec<PathBuf>, Vec<PathBuf>),
+    /// The window, with these files and folders, what they are compared with, and the only ranks of them.
+    Window(Vec<PathBuf>, Vec<PathBuf>, Vec<u32>),
     /// A command was run (or help was shown, or the arguments were wrong).
     Done(ExitCode),
 }
@@ -110,11 +117,11 @@ pub fn start() -> Request {
     let command = match cli.command {
         None => match mistyped(&cli.paths) {
             Some(text) => return Request::Done(finish(Err(CliError::Usage(text)))),
-            None => return window(cli.paths, cli.before.as_deref()),
+            None => return window(cli.paths, cli.before.as_deref(), cli.ranks),
         },
         // Where there is a display, a sample is shown like any other trace.
         Some(Command::Demo(args)) if !args.list && display_is_there() => match demo::path(&args) {
-            Ok(path) => return Request::Window(vec![path], Vec::new()),
+            Ok(path) => return Request::Window(vec![path], Vec::new(), Vec::new()),
             Err(error) => return Request::Done(finish(Err(error))),
         },
         Some(command) => command,
@@ -178,9 +185,10 @@ fn edits(a: &str, b: &str) -> usize {
 }
 
 /// The window, or why there is none.
-fn window(paths: Vec<PathBuf>, before: Option<&Path>) -> Request {
+fn window(paths: Vec<PathBuf>, before: Option<&Path>, ranks: Vec<u32>) -> Request {
     if display_is_there() {
-        return Request::Window(paths, before.map_or_else(Vec::new, recordings::files));
+        let before = before.map_or_else(Vec::new, recordings::files);
+        return Request::Window(paths, before, ranks);
     }
     let unread = |p: &PathBuf| Some(LoadError::io(p, &std::fs::metadata(p).err()?));
     if let Some(error) = paths.iter().find_map(unread) {
@@ -222,16 +230,14 @@ fn run(command: Command, out: &mut dyn Write) -> Result<u8, CliError> {
         #[cfg(feature = "png")]
         Command::Svg(args) => png::run_svg(&args, out),
         #[cfg(not(feature = "png"))]
-        Command::Png(_) | Command::Svg(_) => Err(CliError::Usage(
-            "This program was built without pictures: build it with the feature `png` or `gui`."
-                .to_owned(),
-        )),
+        Command::Png(_) | Command::Svg(_) => Err(CliError::Usage(NO_PICTURES.to_owned())),
         Command::Check(args) if !args.against.is_empty() => against::run(&args, out),
         Command::Check(args) => check::run(&args, out),
         Command::Compare(args) => compare::run(&args, out),
         Command::Whatif(args) => whatif::run(&args, out),
         Command::Why(args) => why::run(&args, out),
         Command::Export(args) => export::run(&args, out),
+        Command::Ranks(args) => ranks::run(&args, out),
         Command::Demo(args) => demo::run(&args, out),
     }
 }

@@ -7,6 +7,7 @@ pub mod memory;
 pub mod names;
 #[cfg(feature = "png")]
 pub mod png;
+pub mod ranks;
 #[cfg(feature = "png")]
 pub mod raster;
 pub mod report;

@@ -17,8 +17,10 @@ use crate::view::{
 };
 
 mod comparison;
+mod ranks;
 
 pub use comparison::render_comparison;
+pub use ranks::render_ranks;
 
 /// What a PNG file begins with.
 pub const SIGNATURE: [u8; 8] = *b"\x89PNG\r\n\x1a\n";

@@ -56,7 +56,7 @@ pub struct ReportOptions {
 
 mod cause;
 mod identity;
-mod job;
+pub(in crate::export) mod job;
 mod loops;
 mod verdict;
 mod windows;

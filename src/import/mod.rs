@@ -24,6 +24,7 @@ pub use contract::progress::{Phase, Progress};
 pub use contract::report::{Fact, FileReport, ImportReport, Loss, Lost, Notice, NoticeKind, Place};
 pub use importers::TRACERS;
 pub use opening::args::{ArgsReader, FoundArgs, SharedArgs};
+pub use opening::files::{FileFound, Files, free_memory};
 pub use opening::open::Loaded;
 
 /// Opens files and folders as one trace.
@@ -37,14 +38,18 @@ pub fn open(
     options: &OpenOptions,
     progress: &Progress,
 ) -> Result<Loaded, LoadError> {
-    // Not on the shared pool: streams keep the threads until they end, and whatever else is worked out meanwhile, such
-    // as figures of a trace on the screen, would wait for one.
+    on_own_threads(options, || opening::open::open(paths, options, progress))
+}
+
+/// Runs an opening on threads of its own. Not on the shared pool: streams keep the threads until they end, and whatever
+/// else is worked out meanwhile, such as figures of a trace on the screen, would wait for one.
+fn on_own_threads<T: Send>(options: &OpenOptions, work: impl FnOnce() -> T + Send) -> T {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(options.threads.min(MOST_THREADS))
         .thread_name(|i| format!("stallscope-import-{i}"));
     match pool.build() {
-        Ok(pool) => pool.install(|| opening::open::open(paths, options, progress)),
+        Ok(pool) => pool.install(work),
         // Without a pool of its own it runs on the shared one.
-        Err(_) => opening::open::open(paths, options, progress),
+        Err(_) => work(),
     }
 }

@@ -10,6 +10,7 @@ mod history;
 pub mod label;
 mod layout;
 mod lod;
+mod ranks;
 mod rows;
 mod theme;
 pub mod ticks;
@@ -31,6 +32,9 @@ pub use lod::{
     CollectiveRow, Columns, CounterTree, Extremes, GroupRow, Highlights, InstantRow, Intervals,
     Leaf, Lod, Part, Piece, RankTrees, SpanList, SpanTree, SubRow, TailRow, Tree, WaitRow,
     format_sample, format_value, value_at,
+};
+pub use ranks::{
+    MOST_CELLS, ROW_HEIGHTS, RankOrder, RanksInput, RanksPicture, fitting_row_height, ranks_picture,
 };
 pub use rows::{
     Busy, COUNTER_HEIGHT, GROUP_GAP, HEADER_HEIGHT, INSTANT_HEIGHT, LANE_GAP, MAX_OPEN_COUNTERS,

@@ -20,22 +20,23 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "export",
         &[
-            "time", "model", "analysis", "columns", "tables", "view", "paint",
+            "time", "model", "analysis", "columns", "tables", "view", "paint", "ranks",
         ],
     ),
+    ("ranks", &["time", "model", "import", "analysis"]),
     ("samples", &["output"]),
     (
         "app",
         &[
             "time", "output", "model", "import", "analysis", "columns", "view", "paint", "export",
-            "samples",
+            "ranks", "samples",
         ],
     ),
     (
         "cli",
         &[
             "time", "output", "model", "import", "analysis", "columns", "tables", "view", "export",
-            "samples",
+            "ranks", "samples",
         ],
     ),
     ("main", &["app", "cli"]),

@@ -62,14 +62,14 @@ fn last_and_waited(run: &Collectives) -> Vec<(usize, i64)> {
 
 /// What a made rank does in a step, ns.
 #[derive(Clone, Copy)]
-struct Step {
-    wait: i64,
-    compute: i64,
+pub struct Step {
+    pub wait: i64,
+    pub compute: i64,
 }
 
 /// A made job: every rank waits for data, computes, and meets the others in an all-reduce that takes 3 ms once all are
 /// there. A file per rank, its times shifted by `shift`.
-fn job(
+pub fn job(
     folder: &Path,
     steps: usize,
     numbers: &[u32],

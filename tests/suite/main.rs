@@ -45,6 +45,7 @@ mod pfw_defects;
 mod pfw_fixtures;
 mod png;
 mod public_cases;
+mod ranks;
 mod recorders;
 mod report_docs;
 mod rows;

@@ -12,6 +12,7 @@ mod harness;
 mod looks;
 mod names;
 mod panels;
+mod ranks;
 mod runs;
 mod timeline;
 mod why;

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use crate::analysis::base::core::{Core, outermost};
 use crate::analysis::base::gpus::{Gpu, unite_all};
 use crate::analysis::base::name_kinds::NameKind;
-use crate::analysis::base::steps::{Step, StepSource};
+use crate::analysis::base::steps::{Step, StepSource, number_at};
 use crate::analysis::base::waits::{self, LoopWaits, WaitKind};
 use crate::analysis::identity::{Purpose, thread};
 use crate::analysis::layers::ids::LayerId;
@@ -60,6 +60,13 @@ pub struct Rank {
 }
 
 impl Rank {
+    /// The number of the explicit step that it is in.
+    pub(in crate::analysis) fn explicit_step(&self, t: i64) -> Option<i64> {
+        (self.steps_how == StepSource::Explicit)
+            .then(|| number_at(&self.steps, t))
+            .flatten()
+    }
+
     /// Fetches of the loop, each counted once however many recorders have it.
     #[must_use]
     pub fn n_fetch(&self) -> usize {

@@ -36,6 +36,15 @@ impl Step {
     }
 }
 
+/// The number of the step that lies at an instant.
+pub(in crate::analysis) fn number_at(steps: &[Step], t: i64) -> Option<i64> {
+    let i = steps
+        .partition_point(|s| s.range.start <= t)
+        .checked_sub(1)?;
+    let step = &steps[i];
+    step.number.filter(|_| step.range.contains(t))
+}
+
 /// How steps were found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepSource {

@@ -96,10 +96,12 @@ mod tests {
     use super::super::matching::{Collective, CommGroup, matching};
     use super::*;
     use crate::model::SpanId;
+    use crate::time::TimeRange;
 
     fn of(lengths: &[i64]) -> Arrivals {
         let op = Collective {
             op: SpanId(0),
+            range: TimeRange::new(0, 0),
             group: 0,
             kind: CollectiveKind::AllReduce,
             bytes: 4,

@@ -15,7 +15,7 @@ use crate::analysis::sums::watch::{Cancelled, Watch};
 use crate::model::{ArgsOrigin, LaneId, SpanId};
 
 /// The communication of some ranks that can be compared.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::analysis) struct Found {
     /// By place of the rank, by start.
     pub of: Vec<Vec<Collective>>,
@@ -149,6 +149,7 @@ pub(in crate::analysis) fn found(
             });
             list.push(Collective {
                 op,
+                range: core.range(op),
                 group,
                 kind,
                 bytes: told.bytes(),

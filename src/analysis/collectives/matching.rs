@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 
 use super::kinds::CollectiveKind;
 use crate::model::SpanId;
+use crate::time::TimeRange;
 
 /// A group of ranks that communicate.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -40,6 +41,8 @@ impl CommGroup {
 pub struct Collective {
     /// The operation.
     pub op: SpanId,
+    /// When it ran, on the clock of its trace.
+    pub range: TimeRange,
     /// Its group, by place.
     pub group: u32,
     /// Its kind.
@@ -302,6 +305,7 @@ mod tests {
     fn op(group: u32, bytes: i64, launched: i64) -> Collective {
         Collective {
             op: SpanId(0),
+            range: TimeRange::new(launched, launched),
             group,
             kind: CollectiveKind::AllReduce,
             bytes,

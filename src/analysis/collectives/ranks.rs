@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::arrival::{Arrivals, arrivals};
-use super::found::found;
+use super::found::{Found, found};
 use super::kinds::NotCompared;
 use super::matching::{Collective, CommGroup, Matched, Matching, Member, matching};
 use crate::analysis::base::core::Core;
@@ -12,7 +12,7 @@ use crate::analysis::layers::classify::ArgSource;
 use crate::analysis::sums::intervals::Union;
 use crate::analysis::sums::stats::percentile;
 use crate::analysis::sums::watch::{Cancelled, Watch};
-use crate::model::{Clock, SourceId, SpanId, Trace};
+use crate::model::{Clock, SourceId, SpanId};
 use crate::time::TimeRange;
 
 /// The collectives of the ranks of one run.
@@ -22,6 +22,8 @@ pub struct Collectives {
     pub run: usize,
     /// Indices in [`crate::analysis::Analysis::ranks`], ascending.
     pub ranks: Vec<usize>,
+    /// Their numbers.
+    pub numbers: Vec<u32>,
     /// How many ranks the job has, as far as somebody says; at least those that were opened.
     pub world: u32,
     /// Groups of ranks that communicate.
@@ -79,8 +81,22 @@ impl Ends {
     }
 }
 
+/// What the matching of ranks needs beside their communication.
+pub(in crate::analysis) struct Beside<'a> {
+    /// How many ranks the job has, as far as somebody says.
+    pub world: u32,
+    /// Ranks that arrive within this are together, ns.
+    pub together: i64,
+    /// By place of the rank: what is added to its times, so that all are of one clock, ns.
+    pub offsets: &'a [i64],
+    /// All times are of one host's clock; see [`Ends::placed`].
+    pub placed: bool,
+    /// The number of the explicit step of a rank, by place, at an instant.
+    pub step: &'a dyn Fn(usize, i64) -> Option<i64>,
+}
+
 impl Collectives {
-    /// Matches the collectives of the ranks at `ranks`. `step` tells the number of the explicit step of a rank (by its
+    /// The collectives of ranks of one run, given by index. `step` tells the number of the explicit step of a rank (by its
     /// index) at an instant.
     pub(in crate::analysis) fn new(
         core: &Core,
@@ -91,16 +107,9 @@ impl Collectives {
         watch: &Watch<'_>,
     ) -> Result<Self, Cancelled> {
         let numbers: Vec<u32> = ranks.iter().map(|&r| all[r].rank).collect();
-        let mut out = Self {
-            world: world(core, &numbers),
-            waiting: vec![Union::empty(); ranks.len()],
-            own: vec![Vec::new(); ranks.len()],
-            of: vec![Vec::new(); ranks.len()],
-            ranks,
-            ..Self::default()
-        };
-        if out.ranks.len() < 2 {
-            return Ok(out);
+        let world = world(core, &numbers);
+        if ranks.len() < 2 {
+            return Ok(Self::alone(ranks, numbers, world));
         }
         let mut found = found(core, &numbers, args, watch)?;
         // What two files number alike and their times exclude is not one collective: the files are of other jobs.
@@ -112,24 +121,57 @@ impl Collectives {
         for own in &mut found.of {
             own.retain(|c| !doubted.contains(&recording(c)));
         }
-        let places = &out.ranks;
-        out.matching = matching(&found.groups, &numbers, &found.of, &|place, t| {
-            step(places[place], t)
-        });
+        let offsets = vec![0; ranks.len()];
+        let beside = Beside {
+            world,
+            together,
+            offsets: &offsets,
+            placed: one_clock(core, &found),
+            step: &|place, t| step(ranks[place], t),
+        };
+        let mut out = Self::matched(found, ranks.clone(), numbers, &beside);
+        let places = out.matching.members.iter().zip(0_u32..);
+        out.by_op = places.map(|(m, i)| (out.op(m), i)).collect();
+        out.by_op.sort_unstable();
+        Ok(out)
+    }
+
+    /// Ranks that nobody is compared with.
+    fn alone(ranks: Vec<usize>, numbers: Vec<u32>, world: u32) -> Self {
+        Self {
+            world,
+            waiting: vec![Union::empty(); ranks.len()],
+            own: vec![Vec::new(); ranks.len()],
+            of: vec![Vec::new(); ranks.len()],
+            ranks,
+            numbers,
+            ..Self::default()
+        }
+    }
+
+    /// Matches what was found of ranks, by place.
+    pub(in crate::analysis) fn matched(
+        found: Found,
+        ranks: Vec<usize>,
+        numbers: Vec<u32>,
+        beside: &Beside<'_>,
+    ) -> Self {
+        let mut out = Self::alone(ranks, numbers, beside.world);
+        if out.ranks.len() < 2 {
+            return out;
+        }
+        out.matching = matching(&found.groups, &out.numbers, &found.of, beside.step);
         (out.of, out.groups) = (found.of, found.groups);
         (out.left_out, out.gpu) = (found.left_out, found.gpu);
         let members = &out.matching.members;
-        let ranges: Vec<TimeRange> = members.iter().map(|m| core.range(out.op(m))).collect();
-        out.arrivals = arrivals(&out.matching, together, |i| ranges[i].len());
+        let ranges: Vec<TimeRange> = members.iter().map(|m| out.collective(m).range).collect();
+        out.arrivals = arrivals(&out.matching, beside.together, |i| ranges[i].len());
         let mut waiting = vec![Vec::new(); out.ranks.len()];
         let members = out.matching.members.iter().zip(&ranges);
         for ((member, range), wait) in members.zip(&out.arrivals.waits) {
             let until = range.start.saturating_add(*wait);
             waiting[member.rank as usize].push(TimeRange::new(range.start, until));
         }
-        let places = out.matching.members.iter().zip(0_u32..);
-        out.by_op = places.map(|(m, i)| (out.op(m), i)).collect();
-        out.by_op.sort_unstable();
         for (matched, k) in (0_u32..).zip(&out.matching.matched) {
             for (member, place) in out.matching.of(k).iter().zip(k.places()) {
                 out.own[member.rank as usize].push(Own {
@@ -138,15 +180,24 @@ impl Collectives {
                 });
             }
         }
-        out.ends = out.ends(core);
+        out.ends = out.ends(beside);
         out.waiting = waiting.into_iter().map(Union::new).collect();
-        Ok(out)
+        out
     }
 
     /// The place of a rank, given by its index in [`crate::analysis::Analysis::ranks`].
     #[must_use]
     pub fn place(&self, rank: usize) -> Option<usize> {
         self.ranks.binary_search(&rank).ok()
+    }
+
+    /// The number of a rank, given by its index.
+    ///
+    /// # Panics
+    /// If it is none of these.
+    #[must_use]
+    pub fn number(&self, rank: usize) -> u32 {
+        self.numbers[self.ranks.partition_point(|&r| r < rank)]
     }
 
     /// The operation of a member.
@@ -169,18 +220,20 @@ impl Collectives {
 
     /// Whether all operations of a matched collective lie in a window.
     #[must_use]
-    pub fn is_within(&self, trace: &Trace, matched: &Matched, window: TimeRange) -> bool {
-        let inside = |m: &Member| window.covers(trace.spans().range(self.op(m)));
+    pub fn is_within(&self, matched: &Matched, window: TimeRange) -> bool {
+        let inside = |m: &Member| window.covers(self.collective(m).range);
         self.matching.of(matched).iter().all(inside)
     }
 
     /// How far ends lie apart.
-    fn ends(&self, core: &Core) -> Option<Ends> {
-        let (trace, who) = (&core.trace, &core.identity);
+    fn ends(&self, beside: &Beside<'_>) -> Option<Ends> {
         if self.matching.matched.len() < 2 {
             return None;
         }
-        let end = |m: &Member| trace.spans().end(self.op(m));
+        let end = |m: &Member| {
+            let offset = beside.offsets[m.rank as usize];
+            self.collective(m).range.end.saturating_add(offset)
+        };
         let mut apart: Vec<Vec<i64>> = vec![Vec::new(); self.ranks.len()];
         for matched in &self.matching.matched {
             let members = self.matching.of(matched);
@@ -197,27 +250,33 @@ impl Collectives {
         }
         let waits = self.arrivals.waits.iter().copied();
         let mut waits: Vec<i64> = waits.filter(|&w| w > self.arrivals.together).collect();
-        let firsts = self.of.iter().filter_map(|own| own.first());
-        let source = |own: &Collective| trace.lane(trace.spans().lane(own.op)).source;
-        let mut sources: Vec<SourceId> = firsts.map(source).collect();
-        sources.sort_unstable();
-        sources.dedup();
-        let unix = |s: &SourceId| matches!(trace.source(*s).clock, Clock::Unix { .. });
-        let recordings: Vec<usize> = sources.iter().map(|&s| who.recording(s)).collect();
-        // Clocks of two hosts drift apart, too.
-        let apart = who.clocks().iter().filter(|c| c.hosts_differ);
-        let mut apart = apart.map(|c| c.recording);
-        let one_clock = sources.iter().all(unix) && !apart.any(|r| recordings.contains(&r));
         Some(Ends {
             spread: percentile(&mut all, 95)?,
             wait: percentile(&mut waits, 50).unwrap_or(0),
-            placed: sources.len() < 2 || one_clock,
+            placed: beside.placed,
         })
     }
 }
 
+/// Whether the files in which communication was found state the time of one host.
+fn one_clock(core: &Core, found: &Found) -> bool {
+    let (trace, who) = (&core.trace, &core.identity);
+    let firsts = found.of.iter().filter_map(|own| own.first());
+    let source = |own: &Collective| trace.lane(trace.spans().lane(own.op)).source;
+    let mut sources: Vec<SourceId> = firsts.map(source).collect();
+    sources.sort_unstable();
+    sources.dedup();
+    let unix = |s: &SourceId| matches!(trace.source(*s).clock, Clock::Unix { .. });
+    let recordings: Vec<usize> = sources.iter().map(|&s| who.recording(s)).collect();
+    // Clocks of two hosts drift apart, too.
+    let apart = who.clocks().iter().filter(|c| c.hosts_differ);
+    let mut apart = apart.map(|c| c.recording);
+    let one_clock = sources.iter().all(unix) && !apart.any(|r| recordings.contains(&r));
+    sources.len() < 2 || one_clock
+}
+
 /// How many ranks the job of some ranks has: as the files of their runs state it, at least as many as there are.
-fn world(core: &Core, numbers: &[u32]) -> u32 {
+pub(in crate::analysis) fn world(core: &Core, numbers: &[u32]) -> u32 {
     let opened = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
     let runs = core.identity.runs.iter();
     let own = runs.filter(|run| numbers.iter().any(|n| run.ranks.binary_search(n).is_ok()));

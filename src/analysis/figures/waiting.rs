@@ -33,31 +33,57 @@ pub struct SlowLoading {
     pub group: Option<Group>,
 }
 
+/// What the batches of a rank take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::analysis) struct BatchTime {
+    /// Median time of one, ns.
+    pub time: i64,
+    /// Judged waits for them, ns.
+    pub waited: i64,
+    /// What those were mostly spent on.
+    pub group: Option<Group>,
+}
+
 /// A rank loads slowly from more than so many times the fastest one's time on.
 const SLOW: i64 = 2;
 
+/// How slowly a rank loads beside others, given by indices: batches of more than twice the time of the fastest one's, and
+/// more than one and a half times its judged waiting. `None` where it does not, or not enough of them is recorded.
+pub(in crate::analysis) fn loads_slowly(
+    rank: usize,
+    others: &[usize],
+    batches: &dyn Fn(usize) -> Option<BatchTime>,
+) -> Option<SlowLoading> {
+    let own = batches(rank)?;
+    let all = others.iter().filter(|&&r| r != rank);
+    let all = all.filter_map(|&r| batches(r).map(|b| (b.time, r, b.waited)));
+    let (least, fastest, waited) = all.min()?;
+    let waits = 2 * i128::from(own.waited) > 3 * i128::from(waited);
+    (waits && own.time > least.saturating_mul(SLOW)).then_some(SlowLoading {
+        own: own.time,
+        fastest,
+        least,
+        group: own.group,
+    })
+}
+
 impl Analysis {
-    /// How slowly a rank loads beside others: batches of more than twice the time of the fastest one's, and more than one
-    /// and a half times its judged waiting. `None` where it does not, or not enough of them is recorded.
+    /// How slowly a rank loads beside others, all given by indices; see [`SlowLoading`].
     ///
     /// # Panics
     /// If there is no such rank.
     #[must_use]
     pub fn loads_slowly(&self, rank: usize, others: &[usize]) -> Option<SlowLoading> {
-        let totals = |r: usize| self.why_waited(r, self.trace().extent());
-        let own = totals(rank)?;
-        let time = own.totals.production_median?;
-        let all = others.iter().filter(|&&r| r != rank).filter_map(|&r| {
-            let totals = totals(r)?.totals;
-            Some((totals.production_median?, r, totals.judged))
-        });
-        let (least, fastest, judged) = all.min()?;
-        let waits = 2 * i128::from(own.totals.judged) > 3 * i128::from(judged);
-        (waits && time > least.saturating_mul(SLOW)).then_some(SlowLoading {
-            own: time,
-            fastest,
-            least,
-            group: own.group,
+        loads_slowly(rank, others, &|r| self.batch_time(r))
+    }
+
+    /// What the batches of a rank take in the whole trace, where it is recorded.
+    pub(in crate::analysis) fn batch_time(&self, rank: usize) -> Option<BatchTime> {
+        let why = self.why_waited(rank, self.trace().extent())?;
+        Some(BatchTime {
+            time: why.totals.production_median?,
+            waited: why.totals.judged,
+            group: why.group,
         })
     }
 

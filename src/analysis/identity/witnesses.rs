@@ -65,6 +65,7 @@ impl Witnesses {
             let source = trace.lane(trace.spans().lane(op)).source;
             let collective = Collective {
                 op,
+                range: trace.spans().range(op),
                 group: 0,
                 kind,
                 bytes: told.bytes(),

@@ -75,7 +75,7 @@ impl Analysis {
         let Some(waiting) = &facts.waiting else {
             return Vec::new();
         };
-        let exposed = waiting.subtract(&facts.compute);
+        let exposed = facts.comm.intersect(waiting);
         largest(run.own[place].iter().map(|own| {
             let member = own.member as usize;
             let op = run.op(&run.matching.members[member]);

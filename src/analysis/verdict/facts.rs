@@ -3,7 +3,6 @@
 use crate::analysis::figures::judged::Judged;
 use crate::analysis::sums::intervals::Union;
 use crate::analysis::sums::stats::ratio;
-use crate::analysis::verdict::issue::Whole;
 use crate::analysis::verdict::ledger::Ledger;
 
 /// What a rank is judged by.
@@ -20,22 +19,22 @@ pub(in crate::analysis) struct Facts<'a> {
     pub h2d: Union,
     /// When it waits for other ranks in collectives, in the judged steps; `None` where none of them is matched.
     pub waiting: Option<Union>,
+    pub among: Among,
+}
+
+/// What is known of other ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::analysis) enum Among {
+    /// All that will ever be.
+    Known,
+    /// Nothing yet: communication is judged later, when the ranks are compared.
+    Later,
 }
 
 impl Facts<'_> {
     /// T: the judged time.
     pub fn total(&self) -> i64 {
         self.judged.account.judged
-    }
-
-    /// The denominator of a whole.
-    pub fn of(&self, whole: Whole) -> (Whole, i64) {
-        let ns = match whole {
-            Whole::Judged => self.total(),
-            Whole::Loop => self.judged.reach.measure(),
-            Whole::Record => self.judged.account.total(),
-        };
-        (whole, ns)
     }
 }
 

@@ -1,5 +1,7 @@
 //! What is found: the kinds of issues, an issue with its evidence and sentences, the verdict of a rank.
 
+use std::cmp::Reverse;
+
 use crate::analysis::base::options::Severity;
 use crate::analysis::figures::judged::Judged;
 use crate::analysis::sums::stats::{ratio, round6};
@@ -139,6 +141,16 @@ pub enum Whole {
 }
 
 impl Whole {
+    /// With its time, ns.
+    pub(in crate::analysis) fn of(self, judged: &Judged) -> (Self, i64) {
+        let ns = match self {
+            Self::Judged => judged.account.judged,
+            Self::Loop => judged.reach.measure(),
+            Self::Record => judged.account.total(),
+        };
+        (self, ns)
+    }
+
     /// The name in reports.
     #[must_use]
     pub fn key(self) -> &'static str {
@@ -322,6 +334,14 @@ pub struct Issue {
 }
 
 impl Issue {
+    /// Most severe first, what is only said beside others last.
+    pub(in crate::analysis) fn sort(issues: &mut [Self]) {
+        issues.sort_by_key(|i| {
+            let last = i.kind == IssueKind::StartupWait;
+            (i.severity, last, Reverse(i.value), i.kind)
+        });
+    }
+
     /// An issue whose evidence and sentences are still to come.
     pub(in crate::analysis) fn plain(
         kind: IssueKind,
@@ -377,6 +397,10 @@ pub struct Verdict {
     pub issues: Vec<Issue>,
     /// Signals that were not recorded, and why nothing is concluded.
     pub missing: Vec<Missing>,
+    /// It has a GPU with operations; else times are those of the CPU alone.
+    pub gpu_clock: bool,
+    /// Its steps were inferred from marks of the optimizer.
+    pub inferred: bool,
     /// What was judged, and of how much.
     pub judged: Judged,
     /// The judged steps are a small part of the record.

@@ -1,5 +1,6 @@
 //! The verdict of a job: what its ranks make of each other first, then what bounds each of them.
 
+use std::cell::OnceCell;
 use std::cmp::Reverse;
 
 use rayon::prelude::*;
@@ -7,8 +8,10 @@ use rayon::prelude::*;
 use crate::analysis::Analysis;
 use crate::analysis::base::options::Severity;
 use crate::analysis::collectives::ranks::Ends;
+use crate::analysis::figures::waiting::loads_slowly;
 use crate::analysis::verdict::issue::{Issue, IssueKind, Sentences, Verdict};
-use crate::analysis::verdict::late::{LateRank, Lateness};
+use crate::analysis::verdict::late::{Arrived, LateRank, Lateness, Trial};
+use crate::analysis::verdict::late_parts::{Before, LateCause};
 use crate::analysis::verdict::texts;
 use crate::time::TimeRange;
 
@@ -128,7 +131,34 @@ impl Analysis {
             .par_iter()
             .map(|&r| self.verdict(r, window))
             .collect();
-        let mut job = JobVerdict {
+        // Asked for only where somebody is charged.
+        let parts: OnceCell<Vec<Before<'_>>> = OnceCell::new();
+        let all = || {
+            let ranks = ranks.iter().zip(&run.of);
+            ranks.map(|(v, own)| self.before(v, own)).collect()
+        };
+        let trial = Trial {
+            run,
+            verdicts: &ranks,
+            options: &self.options,
+            before: &|place, at, since| parts.get_or_init(all)[place].measure(at, since),
+            batches: &|rank| self.batch_time(rank),
+        };
+        let (job, _) = JobVerdict::of(index, &trial, Some(window));
+        drop(parts);
+        JobVerdict { ranks, ..job }
+    }
+}
+
+impl JobVerdict {
+    /// The verdict of ranks, but for their own, which the caller adds; `window` as of [`Trial::arrived`].
+    pub(in crate::analysis) fn of(
+        index: usize,
+        trial: &Trial<'_>,
+        window: Option<TimeRange>,
+    ) -> (Self, Arrived) {
+        let run = trial.run;
+        let mut job = Self {
             run: index,
             kind: IssueKind::Inconclusive,
             kind_of: KindOf::Job,
@@ -141,7 +171,7 @@ impl Analysis {
             ends: run.ends,
             missing: Vec::new(),
             text: Sentences::default(),
-            ranks,
+            ranks: Vec::new(),
         };
         let disagree = run.ends.is_some_and(Ends::disagree);
         let recorded = u32::try_from(run.ranks.len()).unwrap_or(u32::MAX);
@@ -154,30 +184,34 @@ impl Analysis {
             (disagree, JobMissing::EndsDisagree),
         ];
         job.missing = missing.into_iter().filter(|m| m.0).map(|m| m.1).collect();
-        if job.ranks.len() > 1 {
-            let arrived = self.arrived(run, &job.ranks, window);
+        let arrived = trial.arrived(window);
+        if run.ranks.len() > 1 {
             (job.matched, job.together) = (arrived.matched, arrived.together);
-            job.lateness = self.lateness(run, &arrived, &job.ranks);
-            job.late = arrived.late;
+            job.lateness = trial.lateness(&arrived);
+            job.late.clone_from(&arrived.late);
             let late = job.lateness.as_ref().filter(|_| !disagree);
-            job.issues.extend(late.and_then(|l| self.late_issue(l)));
+            job.issues.extend(late.and_then(|l| trial.late_issue(l)));
         }
-        (job.kind, job.kind_of) = choose(&job);
+        (job.kind, job.kind_of) = choose(&job.issues, trial.verdicts);
         if let Some((issue, late)) = job.issues.first().zip(job.lateness.as_ref()) {
-            let text = texts::late::late(self, &job, issue, late);
+            let slow = late
+                .culprit
+                .filter(|_| late.cause == Some(LateCause::Input));
+            let slow = slow.and_then(|rank| loads_slowly(rank, &run.ranks, trial.batches));
+            let text = texts::late::late(run, &job, issue, late, slow);
             job.issues[0].text = text;
         }
-        job.text = texts::late::job(self, &job);
-        job
+        job.text = texts::late::job(run, &job, trial.verdicts);
+        (job, arrived)
     }
 }
 
 /// The job's own issue where it is as severe as the best of the ranks that is no consequence of it; else what all ranks
 /// have; else the most severe of all.
-fn choose(job: &JobVerdict) -> (IssueKind, KindOf) {
-    let own = job.issues.first();
+fn choose(own: &[Issue], ranks: &[Verdict]) -> (IssueKind, KindOf) {
+    let own = own.first();
     let mut rest: Vec<(Severity, Reverse<i64>, usize, IssueKind)> = Vec::new();
-    for verdict in &job.ranks {
+    for verdict in ranks {
         let counts = |i: &&Issue| match i.kind {
             IssueKind::RankWait | IssueKind::StartupWait => false,
             IssueKind::CommBound => own.is_none(),
@@ -190,7 +224,7 @@ fn choose(job: &JobVerdict) -> (IssueKind, KindOf) {
     if let Some(own) = own.filter(|i| best.is_none_or(|b| i.severity <= b.0)) {
         return (own.kind, KindOf::Job);
     }
-    if let [first, others @ ..] = &job.ranks[..]
+    if let [first, others @ ..] = ranks
         && others.iter().all(|v| v.kind() == first.kind())
     {
         let of = match others.is_empty() {

@@ -1,18 +1,18 @@
 //! Verdicts: what bounds the steps of a rank in a window, with shares, severity and evidence. A missing signal is never
 //! a zero: the rule abstains, and `missing` says so.
 
-use std::cmp::Reverse;
-
 use crate::analysis::Analysis;
 use crate::analysis::base::loops::Wait;
 use crate::analysis::base::options::Severity;
+use crate::analysis::base::steps::StepSource;
 use crate::analysis::figures::judged::{CycleRow, Judged};
 use crate::analysis::layers::ids::LayerId;
 use crate::analysis::sums::intervals::Union;
+use crate::analysis::verdict::comm;
 use crate::analysis::verdict::evidence::largest;
-use crate::analysis::verdict::facts::{Facts, share_of};
+use crate::analysis::verdict::facts::{Among, Facts, share_of};
 use crate::analysis::verdict::issue::{
-    CommSplit, Communication, Issue, IssueKind, LeftOut, Verdict, Whole,
+    Communication, Issue, IssueKind, LeftOut, Sentences, Verdict, Whole,
 };
 use crate::analysis::verdict::ledger::IdleClass;
 use crate::analysis::verdict::missing::Missing;
@@ -26,6 +26,17 @@ impl Analysis {
     /// If there is no such rank.
     #[must_use]
     pub fn verdict(&self, rank: usize, window: TimeRange) -> Verdict {
+        self.judge(rank, window, Among::Known).0
+    }
+
+    /// The same without communication, which is judged when the ranks are compared ([`Among::Later`]); with the first
+    /// issue's sentences for where another comes to stand before it.
+    pub(in crate::analysis) fn judge(
+        &self,
+        rank: usize,
+        window: TimeRange,
+        among: Among,
+    ) -> (Verdict, Option<Sentences>) {
         let judged = self.judged(rank, window);
         let ledger = self.ledger(&judged);
         let gpu = self.ranks[rank].gpu;
@@ -39,6 +50,7 @@ impl Analysis {
             comm: inside(sets.map(|s| &s.comm_only)),
             h2d: inside(sets.map(|s| &s.h2d_exposed)),
             waiting: self.waiting(rank, &judged),
+            among,
             judged: &judged,
             ledger: &ledger,
         };
@@ -48,15 +60,13 @@ impl Analysis {
         for issue in &mut issues {
             issue.evidence = self.evidence(issue, &facts);
         }
-        let comm = sets.map(|s| Communication {
+        let of_gpu = sets.map(|s| Communication {
             time: inside(Some(&**s.class(LayerId::GPU_COMM))).measure(),
             exposed: facts.comm.measure(),
-            split: facts.waiting.as_ref().map(|w| CommSplit {
-                wait: w.measure(),
-                wait_exposed: w.subtract(&facts.compute).measure(),
-                transfer_exposed: facts.comm.subtract(w).measure(),
-                unmatched: self.without_partners(rank),
-            }),
+            split: facts
+                .waiting
+                .as_ref()
+                .map(|w| comm::split(&facts.comm, w, self.without_partners(rank))),
         });
         let left_out = self.left_out(&judged);
         let coverage = texts::coverage::coverage(self, &judged, &left_out);
@@ -66,20 +76,25 @@ impl Analysis {
             .enumerate()
             .map(|(i, issue)| texts::fill(self, issue, &facts, &missing, (i == 0, little)))
             .collect();
+        let behind = issues.first().filter(|_| among == Among::Later);
+        let behind = behind.map(|i| texts::fill(self, i, &facts, &missing, (false, little)));
         for (issue, text) in issues.iter_mut().zip(texts) {
             issue.text = text;
         }
-        Verdict {
+        let verdict = Verdict {
             rank,
+            gpu_clock: gpu.is_some(),
+            inferred: self.ranks[rank].steps_how == StepSource::Optimizer,
             issues,
             missing,
             little,
-            comm,
+            comm: of_gpu,
             left_out,
             coverage,
             judged,
             ledger,
-        }
+        };
+        (verdict, behind)
     }
 
     /// When a rank waits for others in the collectives of its GPU, in the judged steps; `None` where none is matched.
@@ -134,7 +149,7 @@ impl Analysis {
                 kind,
                 Severity::Info,
                 compute,
-                facts.of(Whole::Judged),
+                Whole::Judged.of(facts.judged),
             ));
         }
         // What starting the loader took against all other waits.
@@ -149,13 +164,10 @@ impl Analysis {
                 kind,
                 Severity::Info,
                 start_up.total(),
-                facts.of(Whole::Record),
+                Whole::Record.of(facts.judged),
             ));
         }
-        issues.sort_by_key(|i| {
-            let last = i.kind == IssueKind::StartupWait;
-            (i.severity, last, Reverse(i.value), i.kind)
-        });
+        Issue::sort(issues);
         if issues.iter().all(|i| i.kind == IssueKind::StartupWait) {
             let blind = [
                 Missing::NoSteps,
@@ -171,7 +183,7 @@ impl Analysis {
             } else {
                 IssueKind::NoSingleBound
             };
-            let issue = Issue::plain(kind, Severity::Info, 0, facts.of(Whole::Judged));
+            let issue = Issue::plain(kind, Severity::Info, 0, Whole::Judged.of(facts.judged));
             issues.insert(0, issue);
         }
     }

@@ -1,46 +1,20 @@
-//! What may be an issue: kinds, where their time lies, what it is a share of.
+//! What may be an issue: kinds, and where their time lies.
 
 use std::cmp::Reverse;
 
 use crate::analysis::Analysis;
 use crate::analysis::base::core::outermost;
-use crate::analysis::base::options::Severity;
-use crate::analysis::base::steps::StepSource;
 use crate::analysis::layers::ids::LayerId;
 use crate::analysis::sums::intervals::Union;
-use crate::analysis::sums::stats::{percentile, ratio, round6};
-use crate::analysis::verdict::facts::{Facts, share_of};
+use crate::analysis::sums::stats::{percentile, round6};
+use crate::analysis::verdict::comm;
+use crate::analysis::verdict::facts::{Among, Facts, share_of};
 use crate::analysis::verdict::issue::{Details, Issue, IssueKind, Place, Whole};
 use crate::analysis::verdict::ledger::IdleClass;
 use crate::analysis::verdict::missing::Missing;
-use crate::analysis::verdict::pattern::pattern;
+use crate::analysis::verdict::weigh::Candidate;
 use crate::model::SpanId;
 use crate::time::TimeRange;
-
-/// What may be an issue: a kind, where its time lies, what it is a share of.
-struct Candidate {
-    kind: IssueKind,
-    /// Where it lies; `None` where only its length is known.
-    set: Option<Union>,
-    value: i64,
-    of: Whole,
-    /// How often it happened, for what does not come with every step.
-    occurrences: Option<usize>,
-    details: Details,
-}
-
-impl Candidate {
-    fn new(kind: IssueKind, of: Whole, set: Union) -> Self {
-        Self {
-            kind,
-            value: set.measure(),
-            set: Some(set),
-            of,
-            occurrences: None,
-            details: Details::default(),
-        }
-    }
-}
 
 /// The kind of a named stall.
 fn stall_kind(class: IdleClass) -> Option<IssueKind> {
@@ -78,30 +52,23 @@ impl Analysis {
                 Whole::Judged,
                 facts.h2d.clone(),
             ));
-            let comm = |kind, set| Candidate::new(kind, Whole::Judged, set);
-            match &facts.waiting {
-                Some(waiting) => {
-                    let exposed = waiting.subtract(&facts.compute);
-                    all.push(comm(IssueKind::RankWait, exposed));
-                    all.push(comm(IssueKind::CommBound, facts.comm.subtract(waiting)));
-                }
-                None => all.push(comm(IssueKind::CommBound, facts.comm.clone())),
+            if facts.among == Among::Known {
+                all.extend(comm::candidates(&facts.comm, facts.waiting.as_ref()));
             }
         }
         // Work that was launched and is not recorded may have run there: neither busy nor idle.
         let lost = facts.gpu.map(|g| self.gpus[g].not_recorded.clone());
         let lost = lost.unwrap_or_default();
         let may = |c: &Candidate| {
-            let (_, of) = facts.of(c.of);
+            let (_, of) = c.of.of(facts.judged);
             let most = c.value + self.may_hold(facts, c.kind, &lost);
             share_of(most, of) >= self.options.warn
         };
         // With the GPU work that is not recorded an issue might pass that does not without it.
         let doubtful = !lost.is_empty() && all.iter().any(may);
-        let issues: Vec<Issue> = all
-            .into_iter()
-            .filter_map(|c| self.issue(facts, c))
-            .collect();
+        let issues: Vec<Issue> = self.weighing(facts.judged, |scale| {
+            all.into_iter().filter_map(|c| scale.issue(c)).collect()
+        });
         if doubtful && issues.is_empty() {
             missing.push(Missing::UnrecordedLaunches);
         }
@@ -132,64 +99,6 @@ impl Analysis {
             _ => return 0,
         };
         lost.intersect(&scope).measure()
-    }
-
-    /// An issue, where its share reaches the threshold.
-    fn issue(&self, facts: &Facts<'_>, candidate: Candidate) -> Option<Issue> {
-        let options = &self.options;
-        let (of, of_ns) = facts.of(candidate.of);
-        let share = ratio(candidate.value, of_ns)?;
-        if share < options.warn {
-            return None;
-        }
-        let often = match candidate.occurrences {
-            Some(n) => n >= options.min_steps_warn,
-            None => facts.judged.len() >= options.min_steps_crit,
-        };
-        // Neither the clock of the CPU nor steps that were inferred are sure enough.
-        let sure = facts.gpu.is_some() && self.ranks[facts.rank].steps_how != StepSource::Optimizer;
-        let severity = match share >= options.crit && often && sure {
-            true => Severity::Critical,
-            false => Severity::Warning,
-        };
-        let mut issue = Issue::plain(candidate.kind, severity, candidate.value, (of, of_ns));
-        issue.gpu_clock = Some(facts.gpu.is_some());
-        issue.details = candidate.details;
-        issue.details.occurrences = candidate.occurrences;
-        if let Some(set) = &candidate.set {
-            let (times, labels) = self.entries(facts, set, of);
-            if let Some((pattern, burst)) = pattern(&times, |i| labels[i].clone()) {
-                issue.details.pattern = Some(pattern);
-                issue.details.burst = Some(burst);
-            }
-        }
-        Some(issue)
-    }
-
-    /// Time of a set by judged cycle; for an issue of the loop also by hole and by first cycle that has some.
-    fn entries(&self, facts: &Facts<'_>, set: &Union, of: Whole) -> (Vec<i64>, Vec<String>) {
-        let steps = &self.ranks[facts.rank].steps;
-        let rows = facts.judged.rows();
-        let (mut times, mut labels): (Vec<i64>, Vec<String>) = rows
-            .map(|row| {
-                (
-                    set.measure_in(row.range),
-                    steps[row.step].short().to_owned(),
-                )
-            })
-            .unzip();
-        if of == Whole::Loop {
-            let restarted = Union::new(facts.judged.restarted.clone());
-            let others = facts.judged.between.unite(&restarted);
-            for part in others.parts() {
-                let ns = set.measure_in(*part);
-                if ns > 0 {
-                    times.push(ns);
-                    labels.push("between".to_owned());
-                }
-            }
-        }
-        (times, labels)
     }
 
     fn candidate_waits(&self, facts: &Facts<'_>, out: &mut Vec<Candidate>) {
@@ -277,7 +186,7 @@ impl Analysis {
             return;
         };
         let set = facts.ledger.set(IdleClass::Pause);
-        let (_, whole) = facts.of(Whole::Loop);
+        let (_, whole) = Whole::Loop.of(facts.judged);
         // Names are looked up only where they will be told.
         if share_of(set.measure(), whole) < self.options.warn {
             return;

@@ -10,17 +10,16 @@
 //! what its most expensive group costs: groups wait at the same time.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::analysis::Analysis;
-use crate::analysis::base::options::Severity;
-use crate::analysis::base::steps::StepSource;
+use crate::analysis::base::options::{Options, Severity};
 use crate::analysis::collectives::ranks::Collectives;
 use crate::analysis::figures::judged::Judged;
+use crate::analysis::figures::waiting::BatchTime;
 use crate::analysis::sums::stats::{ratio, round6};
 use crate::analysis::verdict::evidence::largest;
 use crate::analysis::verdict::issue::{Evidence, Issue, IssueKind, Verdict, Whole};
-use crate::analysis::verdict::late_parts::{Charge, Excess, LateCause};
+use crate::analysis::verdict::late_parts::{Charge, Excess, LateCause, PartTimes, Since, excess};
 use crate::time::TimeRange;
 
 /// How lateness lies over the ranks.
@@ -115,12 +114,48 @@ impl Lateness {
     }
 }
 
+/// What a rank costs the others in one of its judged steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StepCost {
+    /// Place of the rank.
+    pub place: usize,
+    /// Place of the step among its whole cycles.
+    pub cycle: usize,
+    /// What its most expensive group costs, ns.
+    pub ns: i64,
+}
+
 /// The arrivals at the collectives of a window.
 pub(in crate::analysis) struct Arrived {
     pub late: Vec<LateRank>,
     pub matched: usize,
     pub together: usize,
-    charges: Vec<Charge>,
+    pub charges: Vec<Charge>,
+    /// By rank and step.
+    pub costs: Vec<StepCost>,
+}
+
+/// Why some charges were made.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WhyLate {
+    /// By part.
+    pub excess: Vec<Excess>,
+    /// Of what the charges cost, the part that each cause explains, 0–1.
+    pub coverage: Vec<(LateCause, f64)>,
+    /// The one that explains enough of it.
+    pub cause: Option<LateCause>,
+}
+
+/// What lateness is judged by. Neither the trace of a rank nor a clock that ranks share is asked for.
+pub(in crate::analysis) struct Trial<'a> {
+    pub run: &'a Collectives,
+    /// By place of the rank.
+    pub verdicts: &'a [Verdict],
+    pub options: &'a Options,
+    /// What a rank, by place, does before one of its collectives, by place among its own, part by part, ns.
+    pub before: &'a dyn Fn(usize, usize, Since) -> PartTimes,
+    /// What the batches of a rank take, by index.
+    pub batches: &'a dyn Fn(usize) -> Option<BatchTime>,
 }
 
 /// The judged step of a rank at an instant, by place among its cycles.
@@ -131,14 +166,10 @@ fn judged_at(judged: &Judged, t: i64) -> Option<usize> {
     (inside && judged.places.binary_search(&i).is_ok()).then_some(i)
 }
 
-impl Analysis {
-    /// The arrivals at the collectives that lie in a window as a whole; `verdicts` by place of the rank.
-    pub(in crate::analysis) fn arrived(
-        &self,
-        run: &Collectives,
-        verdicts: &[Verdict],
-        window: TimeRange,
-    ) -> Arrived {
+impl Trial<'_> {
+    /// The arrivals at the collectives that lie in a window as a whole; at all of them without one.
+    pub fn arrived(&self, window: Option<TimeRange>) -> Arrived {
+        let run = self.run;
         let rank = |&rank: &usize| LateRank {
             rank,
             ..LateRank::default()
@@ -148,6 +179,7 @@ impl Analysis {
             matched: 0,
             together: 0,
             charges: Vec::new(),
+            costs: Vec::new(),
         };
         // By rank and step: what each group costs.
         let mut steps: BTreeMap<(usize, usize), Vec<(u32, i64)>> = BTreeMap::new();
@@ -158,7 +190,7 @@ impl Analysis {
             .zip(&run.arrivals.of)
             .enumerate();
         for (k, (matched, arrival)) in arrivals {
-            if !run.is_within(&self.core.trace, matched, window) {
+            if window.is_some_and(|w| !run.is_within(matched, w)) {
                 continue;
             }
             out.matched += 1;
@@ -180,7 +212,7 @@ impl Analysis {
                     1 => late.last += 1,
                     _ => late.last_shared += 1,
                 }
-                let judged = &verdicts[place].judged;
+                let judged = &self.verdicts[place].judged;
                 let Some(step) = judged_at(judged, run.collective(member).launched) else {
                     continue;
                 };
@@ -191,31 +223,29 @@ impl Analysis {
                 }
                 out.charges.push(Charge {
                     place,
+                    cycle: step,
                     matched: k,
                     member: i - first,
                     ns,
                 });
             }
         }
-        for ((place, _), groups) in steps {
-            let most = groups.iter().map(|g| g.1).max().unwrap_or(0);
+        for ((place, cycle), groups) in steps {
+            let ns = groups.iter().map(|g| g.1).max().unwrap_or(0);
+            out.costs.push(StepCost { place, cycle, ns });
             let late = &mut out.late[place];
-            late.cost_judged += most;
-            let judged = &verdicts[place].judged;
+            late.cost_judged += ns;
+            let judged = &self.verdicts[place].judged;
             let steps = i128::try_from(judged.len()).unwrap_or(i128::MAX);
-            let part = i128::from(most) * 20 * steps >= i128::from(judged.account.judged);
+            let part = i128::from(ns) * 20 * steps >= i128::from(judged.account.judged);
             late.late_steps += usize::from(part);
         }
         out
     }
 
     /// What the lateness of a window costs, and why; nothing where nobody is charged or too little is judged.
-    pub(in crate::analysis) fn lateness(
-        &self,
-        run: &Collectives,
-        arrived: &Arrived,
-        verdicts: &[Verdict],
-    ) -> Option<Lateness> {
+    pub fn lateness(&self, arrived: &Arrived) -> Option<Lateness> {
+        let (run, verdicts) = (self.run, self.verdicts);
         let late = &arrived.late;
         let total: i64 = late.iter().map(|l| l.cost_judged).sum();
         let mut order: Vec<usize> = (0..late.len()).collect();
@@ -253,9 +283,8 @@ impl Analysis {
             .iter()
             .filter(|c| culprit.is_none_or(|p| p == c.place))
             .collect();
-        let excess = self.excess(run, &charges, verdicts);
-        let base: i64 = charges.iter().map(|c| c.ns).sum();
-        let mut out = Lateness {
+        let why = self.why(&charges);
+        Some(Lateness {
             pattern,
             culprit: culprit.map(|p| run.ranks[p]),
             cost: culprit.map_or(total, |p| late[p].cost_judged),
@@ -264,43 +293,81 @@ impl Analysis {
             of_ns,
             judged: judged.len(),
             charged: charges.len(),
-            coverage: Vec::new(),
-            cause: None,
-            excess,
-            places: self.late_places(run, &charges),
+            coverage: why.coverage,
+            cause: why.cause,
+            excess: why.excess,
+            places: self.late_places(&charges),
+        })
+    }
+
+    /// Why some charges were made.
+    pub fn why(&self, charges: &[&Charge]) -> WhyLate {
+        let base: i64 = charges.iter().map(|c| c.ns).sum();
+        let strict = self.explained(charges, Since::End, |_| base);
+        if strict.cause.is_some() {
+            return strict;
+        }
+        // Who is late to the first collective of a step is late to the next ones as well: the others compute while they
+        // wait for it, and then stand at the next one already. Only what comes on top of that delay has causes of its own.
+        let mut seen = BTreeSet::new();
+        let first = |c: &&&Charge| {
+            let group = self.run.matching.matched[c.matched].group;
+            seen.insert((c.place, c.cycle, group))
         };
-        let share = |cause| {
-            let more = out.more(cause).max(0);
-            round6(ratio(more, base).unwrap_or(0.0)).min(1.0)
+        let firsts: Vec<&&Charge> = charges.iter().filter(first).collect();
+        if firsts.len() == charges.len() {
+            return strict;
+        }
+        let firsts: i64 = firsts.iter().map(|c| c.ns).sum();
+        let carried = self.explained(charges, Since::Start, |more| firsts.max(more));
+        match carried.cause {
+            Some(_) => carried,
+            None => strict,
+        }
+    }
+
+    /// What explains charges; `base` tells what there is to explain, by all that late ranks have more.
+    fn explained(&self, charges: &[&Charge], since: Since, base: impl Fn(i64) -> i64) -> WhyLate {
+        let before = |place, at| (self.before)(place, at, since);
+        let excess = excess(self.run, charges, &before);
+        let more = |cause| {
+            let own = excess.iter().filter(|e| e.part.cause() == Some(cause));
+            own.map(|e| e.more()).sum::<i64>().max(0)
         };
-        out.coverage = LateCause::ALL.iter().map(|&c| (c, share(c))).collect();
+        let base = base(LateCause::ALL.iter().map(|&c| more(c)).sum());
+        let share = |cause| round6(ratio(more(cause), base).unwrap_or(0.0)).min(1.0);
+        let coverage: Vec<_> = LateCause::ALL.iter().map(|&c| (c, share(c))).collect();
         let mut best: Option<(LateCause, f64)> = None;
-        for &(cause, share) in &out.coverage {
+        for &(cause, share) in &coverage {
             if best.is_none_or(|b| share > b.1) {
                 best = Some((cause, share));
             }
         }
         let named = best.filter(|b| b.1 >= self.options.cause_cov);
-        out.cause = named.map(|b| b.0);
-        Some(out)
+        WhyLate {
+            cause: named.map(|b| b.0),
+            coverage,
+            excess,
+        }
     }
 
     /// The most expensive collectives of some charges.
-    fn late_places(&self, run: &Collectives, charges: &[&Charge]) -> Vec<Evidence> {
+    fn late_places(&self, charges: &[&Charge]) -> Vec<Evidence> {
+        let run = self.run;
         largest(charges.iter().filter_map(|c| {
             let members = run.matching.of(&run.matching.matched[c.matched]);
             let own = members.iter().find(|m| m.rank as usize == c.place)?;
-            let op = run.op(own);
-            Some((c.ns, op, self.core.range(op)))
+            let own = run.collective(own);
+            Some((c.ns, own.op, own.range))
         }))
     }
 
     /// The issue of a job, where lateness costs a tenth.
-    pub(in crate::analysis) fn late_issue(&self, late: &Lateness) -> Option<Issue> {
-        let options = &self.options;
+    pub fn late_issue(&self, late: &Lateness) -> Option<Issue> {
+        let options = self.options;
         let share = ratio(late.cost, late.of_ns).filter(|s| *s >= options.warn)?;
-        let rank = &self.ranks[late.median];
-        let sure = rank.gpu.is_some() && rank.steps_how != StepSource::Optimizer;
+        let median = &self.verdicts[self.run.place(late.median)?];
+        let sure = median.gpu_clock && !median.inferred;
         let often = late.judged >= options.min_steps_crit;
         let severity = match share >= options.crit && often && sure {
             true => Severity::Critical,
@@ -313,7 +380,7 @@ impl Analysis {
             None => IssueKind::Straggler,
         };
         let mut issue = Issue::plain(kind, severity, late.cost, (Whole::Judged, late.of_ns));
-        issue.gpu_clock = Some(rank.gpu.is_some());
+        issue.gpu_clock = Some(median.gpu_clock);
         issue.evidence.clone_from(&late.places);
         Some(issue)
     }

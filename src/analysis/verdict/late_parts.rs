@@ -141,10 +141,15 @@ impl Excess {
     }
 }
 
+/// Times by part, in the order of all parts, ns.
+pub(in crate::analysis) type PartTimes = [i64; 16];
+
 /// A share of a collective's cost that a rank is charged with.
 pub(in crate::analysis) struct Charge {
     /// Place of the rank.
     pub place: usize,
+    /// Place of the step among its whole cycles.
+    pub cycle: usize,
     /// Place of the collective.
     pub matched: usize,
     /// Place of its operation among the members of that.
@@ -156,7 +161,7 @@ pub(in crate::analysis) struct Charge {
 struct Parts<'a>([Cow<'a, Union>; 16]);
 
 impl Parts<'_> {
-    fn measure(&self, range: TimeRange) -> [i64; 16] {
+    fn measure(&self, range: TimeRange) -> PartTimes {
         std::array::from_fn(|i| self.0[i].measure_in(range))
     }
 }
@@ -165,13 +170,13 @@ impl Parts<'_> {
 struct Measured {
     matched: usize,
     /// By member.
-    of: Vec<[i64; 16]>,
+    of: Vec<PartTimes>,
     /// By part, ascending.
     sorted: Vec<Vec<i64>>,
 }
 
 impl Measured {
-    fn new(matched: usize, of: Vec<[i64; 16]>) -> Self {
+    fn new(matched: usize, of: Vec<PartTimes>) -> Self {
         let column = |i: usize| {
             let mut values: Vec<i64> = of.iter().map(|m| m[i]).collect();
             values.sort_unstable();
@@ -196,58 +201,91 @@ impl Measured {
     }
 }
 
-impl Analysis {
-    /// What the late ranks have, and the others, between the collective before and the one they are charged with.
-    pub(in crate::analysis) fn excess(
-        &self,
-        run: &Collectives,
-        charges: &[&Charge],
-        verdicts: &[Verdict],
-    ) -> Vec<Excess> {
-        let mut out: Vec<Excess> = LatePart::ALL
-            .iter()
-            .map(|&part| Excess {
-                part,
-                own: 0,
-                others: 0,
-            })
-            .collect();
-        let parts: Vec<Parts<'_>> = verdicts.iter().map(|v| self.late_parts(v)).collect();
-        let before: Vec<Vec<Option<i64>>> =
-            run.of.iter().map(|own| self.ends_before(own)).collect();
-        // Charges of one collective follow each other: it is measured once, whoever of many ranks is late.
-        let mut known: Option<Measured> = None;
-        for charge in charges {
-            let matched = &run.matching.matched[charge.matched];
-            if known.as_ref().is_none_or(|k| k.matched != charge.matched) {
-                let members = run.matching.of(matched).iter();
-                let measured = members.map(|m| {
-                    let place = m.rank as usize;
-                    let start = self.core.range(run.op(m)).start;
-                    let from = before[place][m.at as usize]
-                        .or_else(|| self.cycle_start(run.ranks[place], start));
-                    parts[place].measure(TimeRange::new(from.unwrap_or(start).min(start), start))
-                });
-                known = Some(Measured::new(charge.matched, measured.collect()));
-            }
-            let Some(measured) = &known else {
-                continue;
-            };
-            for (i, sum) in out.iter_mut().enumerate() {
-                sum.own += measured.of[charge.member][i];
-                sum.others += measured.others(i, charge.member);
-            }
+/// What the late ranks have, and the others, between the collective before and the one they are charged with; `before`
+/// tells it of a rank, by place, and one of its collectives.
+pub(in crate::analysis) fn excess(
+    run: &Collectives,
+    charges: &[&Charge],
+    before: &dyn Fn(usize, usize) -> PartTimes,
+) -> Vec<Excess> {
+    let mut out: Vec<Excess> = LatePart::ALL
+        .iter()
+        .map(|&part| Excess {
+            part,
+            own: 0,
+            others: 0,
+        })
+        .collect();
+    // Charges of one collective follow each other: it is measured once, whoever of many ranks is late.
+    let mut known: Option<Measured> = None;
+    for charge in charges {
+        let matched = &run.matching.matched[charge.matched];
+        if known.as_ref().is_none_or(|k| k.matched != charge.matched) {
+            let members = run.matching.of(matched).iter();
+            let measured = members.map(|m| before(m.rank as usize, m.at as usize));
+            known = Some(Measured::new(charge.matched, measured.collect()));
         }
-        out
+        let Some(measured) = &known else {
+            continue;
+        };
+        for (i, sum) in out.iter_mut().enumerate() {
+            sum.own += measured.of[charge.member][i];
+            sum.others += measured.others(i, charge.member);
+        }
     }
+    out
+}
 
-    /// By operation of a rank: the end of its previous one of the same group.
-    fn ends_before(&self, own: &[Collective]) -> Vec<Option<i64>> {
-        let mut last: FxHashMap<u32, i64> = FxHashMap::default();
-        let spans = self.core.trace.spans();
-        own.iter()
-            .map(|c| last.insert(c.group, spans.end(c.op)))
-            .collect()
+/// What one rank does before its collectives.
+pub(in crate::analysis) struct Before<'a> {
+    analysis: &'a Analysis,
+    rank: usize,
+    own: &'a [Collective],
+    parts: Parts<'a>,
+    /// By collective: the previous one of its group.
+    previous: Vec<Option<TimeRange>>,
+}
+
+/// From where on it is counted what a rank does before a collective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::analysis) enum Since {
+    /// The end of its previous one of the group, else the start of its cycle.
+    End,
+    /// The start of the previous one in the cycle: what a rank does while it waits there counts, too.
+    Start,
+}
+
+impl Before<'_> {
+    /// Before one of them, by place.
+    pub fn measure(&self, at: usize, since: Since) -> PartTimes {
+        let start = self.own[at].range.start;
+        let cycle = || self.analysis.cycle_start(self.rank, start);
+        let previous = self.previous[at];
+        let from = match since {
+            Since::End => previous.map(|p| p.end).or_else(cycle),
+            Since::Start => cycle().max(previous.map(|p| p.start)),
+        };
+        let range = TimeRange::new(from.unwrap_or(start).min(start), start);
+        self.parts.measure(range)
+    }
+}
+
+impl Analysis {
+    /// What the rank of a verdict does before some of its operations, by start.
+    pub(in crate::analysis) fn before<'a>(
+        &'a self,
+        verdict: &'a Verdict,
+        own: &'a [Collective],
+    ) -> Before<'a> {
+        let mut last: FxHashMap<u32, TimeRange> = FxHashMap::default();
+        let previous = own.iter().map(|c| last.insert(c.group, c.range));
+        Before {
+            analysis: self,
+            rank: verdict.rank,
+            previous: previous.collect(),
+            parts: self.late_parts(verdict),
+            own,
+        }
     }
 
     /// The start of the last cycle of a rank that began by an instant.

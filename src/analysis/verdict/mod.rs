@@ -1,5 +1,6 @@
 //! What the figures mean: where the idle time went, issues, their evidence, the sentences.
 
+pub(super) mod comm;
 pub(super) mod evidence;
 pub(super) mod facts;
 pub(super) mod issue;
@@ -13,3 +14,4 @@ pub(super) mod missing;
 pub(super) mod pattern;
 pub(super) mod pauses;
 pub(super) mod texts;
+pub(super) mod weigh;

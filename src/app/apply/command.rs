@@ -25,7 +25,10 @@ impl App {
         if !state.can(command) {
             return;
         }
-        if state.compared.is_some() && self.in_comparison(ctx, command) {
+        if self.in_ranks(command) {
+            return;
+        }
+        if self.state.compared.is_some() && self.in_comparison(ctx, command) {
             return;
         }
         let state = &mut self.state;
@@ -101,6 +104,7 @@ impl App {
                 // The next Tab reaches its table.
                 Panels::focus_tab(ctx);
             }
+            Command::Ranks => self.toggle_ranks(),
             Command::ToggleTheme => state.next_theme(),
             Command::SystemTheme => state.settings.theme = ThemeChoice::System,
             Command::UiLarger => state.settings.scale_ui(110),
@@ -124,6 +128,7 @@ impl App {
             let request = Request {
                 paths: doc.paths.clone(),
                 loops: doc.loops.clone(),
+                whole: true,
                 ..Request::default()
             };
             self.open(ctx, request);
@@ -153,6 +158,7 @@ impl App {
         let request = Request {
             paths: doc.paths.clone(),
             loops,
+            whole: true,
             ..Request::default()
         };
         self.open(ctx, request);

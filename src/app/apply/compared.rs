@@ -22,6 +22,7 @@ impl App {
         };
         let request = Request {
             paths,
+            whole: true,
             ..Request::default()
         };
         let after = Side::of(doc);

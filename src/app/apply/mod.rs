@@ -6,6 +6,7 @@ mod compared;
 mod copy;
 mod navigate;
 mod open;
+mod ranks;
 mod remember;
 mod window;
 

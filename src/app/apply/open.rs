@@ -103,6 +103,7 @@ impl App {
                 Some(runs) => self.dialog = Some(Dialog::Runs(runs)),
                 None => self.show_trace(ctx, *doc),
             },
+            Outcome::Ranks(ranks) => self.show_ranks(ctx, *ranks, loading.request.paths),
             Outcome::Compared(compared) => self.show_comparison(*compared),
             Outcome::Failed(e) if e.kind == ErrorKind::Cancelled => {}
             Outcome::Failed(e) => self.not_opened(e, loading.request),
@@ -117,6 +118,7 @@ impl App {
     /// Makes a trace the open one, as it was looked at last time.
     fn show_trace(&mut self, ctx: &Context, mut doc: Document) {
         self.close_comparison(ctx);
+        self.leave_ranks(&doc.paths);
         self.remember();
         let state = &mut self.state;
         if !doc.is_sample {

@@ -92,6 +92,7 @@ pub fn runs_ui(ui: &mut Ui, dialog: &RunsDialog, actions: &mut Actions) -> bool 
                     let paths = run.paths.clone();
                     actions.push(Action::Open(Request {
                         paths,
+                        whole: true,
                         ..Request::default()
                     }));
                     chosen = true;

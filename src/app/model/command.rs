@@ -158,6 +158,7 @@ commands! {
     NextHit Search "Next hit" "Selects and centres the next span found." [Shortcut::typed(Key::Enter), Shortcut::typed(Key::F3)];
     PreviousHit Search "Previous hit" "Selects and centres the previous span found." [Shortcut::shift(Key::Enter), Shortcut::shift(Key::F3)];
     Details Details "Details" "Shows or hides the panel below the timeline." [Shortcut::typed(Key::Q)];
+    Ranks Window "Ranks" "Shows what many ranks cost each other, where a folder of them was opened; again: the trace." [];
     ToggleTheme Window "Light or dark" "Switches between the light and the dark theme." [Shortcut::ctrl_shift(Key::L)];
     SystemTheme Window "Follow the system theme" "Uses light or dark as the system does." [];
     UiLarger Window "Larger text" "Scales the whole window up." [Shortcut::ctrl(Key::Plus), Shortcut::ctrl(Key::Equals)];

@@ -8,10 +8,12 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::time::{Duration, Instant};
 
+use crate::analysis::Rules;
 use crate::app::model::compared::{Compared, Side};
 use crate::app::model::document::Document;
 use crate::app::model::settings;
 use crate::import::{self, ErrorKind, LoadError, OpenOptions, Phase, Progress};
+use crate::ranks::{self, How, Ranks, Watch};
 use crate::samples::SAMPLES;
 
 /// How long the rate of reading is averaged over.
@@ -26,6 +28,10 @@ pub struct Request {
     pub sample: Option<usize>,
     /// Open even if memory may not suffice.
     pub anyway: bool,
+    /// Open as one timeline, however many ranks there are; else many of them are opened one by one.
+    pub whole: bool,
+    /// Of the files only those of these ranks; all where none is named.
+    pub ranks: Vec<u32>,
     /// Keys of lanes that are loops, whatever the evidence says.
     pub loops: Vec<String>,
     /// How long the opening waits at its start: lets tests see and cancel it.
@@ -38,6 +44,8 @@ pub enum Outcome {
     Opened(Box<Document>),
     /// A trace that the open one is compared with.
     Compared(Box<Compared>),
+    /// Many ranks, one by one.
+    Ranks(Box<Ranks>),
     /// Nothing could be read.
     Failed(LoadError),
 }
@@ -46,7 +54,7 @@ pub enum Outcome {
 pub struct Loading {
     /// What is opened.
     pub request: Request,
-    progress: Arc<Progress>,
+    watch: Arc<Watch>,
     outcome: Receiver<Outcome>,
     started: Instant,
     samples: Vec<(Instant, u64)>,
@@ -63,6 +71,8 @@ pub struct Snapshot {
     pub total: u64,
     /// Events so far.
     pub events: u64,
+    /// Files that are done and all of them, where they are opened one by one.
+    pub files: Option<(usize, usize)>,
     /// Bytes per second over the last two seconds.
     pub rate: f64,
     /// Seconds that reading will still take, where that can be told.
@@ -97,14 +107,14 @@ impl Loading {
         after: Option<Side>,
         wake: impl Fn() + Send + 'static,
     ) -> Result<Self, LoadError> {
-        let progress = Arc::new(Progress::new());
+        let watch = Arc::new(Watch::new());
         let (send, outcome) = sync_channel(1);
-        let (theirs, job) = (Arc::clone(&progress), request.clone());
+        let (theirs, job) = (Arc::clone(&watch), request.clone());
         let path = request.paths.first().cloned().unwrap_or_default();
         std::thread::Builder::new()
             .name("stallscope-open".to_owned())
             .spawn(move || {
-                let result = compared(open(&job, &theirs), after, &theirs);
+                let result = compared(open(&job, &theirs), after, &theirs.progress);
                 // Nobody listens after a cancel.
                 let _ = send.send(result);
                 wake();
@@ -112,7 +122,7 @@ impl Loading {
             .map_err(|e| LoadError::io(&path, &e))?;
         Ok(Self {
             request,
-            progress,
+            watch,
             outcome,
             started: Instant::now(),
             samples: Vec::new(),
@@ -135,13 +145,13 @@ impl Loading {
 
     /// Asks the thread to stop.
     pub fn cancel(&self) {
-        self.progress.cancel();
+        self.watch.progress.cancel();
     }
 
     /// How far it is; also after it was cancelled.
     #[must_use]
     pub fn progress(&self) -> Arc<Progress> {
-        Arc::clone(&self.progress)
+        Arc::clone(&self.watch.progress)
     }
 
     /// What is opened, in short.
@@ -162,7 +172,7 @@ impl Loading {
     /// Progress now.
     pub fn snapshot(&mut self) -> Snapshot {
         let now = Instant::now();
-        let (done, total) = (self.progress.done(), self.progress.total());
+        let (done, total) = (self.watch.progress.done(), self.watch.progress.total());
         self.samples.push((now, done));
         let recent = |at: Instant| now.duration_since(at) <= RATE_WINDOW;
         let keep = self.samples.partition_point(|s| !recent(s.0));
@@ -176,10 +186,11 @@ impl Loading {
         };
         let left = (total > done && rate > 0.0).then(|| (total - done) as f64 / rate);
         Snapshot {
-            phase: self.progress.phase(),
+            phase: self.watch.progress.phase(),
             done,
             total,
-            events: self.progress.events(),
+            events: self.watch.progress.events(),
+            files: Some(self.watch.files()).filter(|f| f.1 > 0),
             rate,
             left,
             elapsed: now.duration_since(self.started).as_secs_f64(),
@@ -204,7 +215,8 @@ fn compared(opened: Outcome, after: Option<Side>, progress: &Progress) -> Outcom
 }
 
 /// Reads, analyses and prepares for drawing.
-fn open(request: &Request, progress: &Progress) -> Outcome {
+fn open(request: &Request, watch: &Watch) -> Outcome {
+    let progress = &*watch.progress;
     let begun = Instant::now();
     while begun.elapsed() < request.delay && !progress.is_cancelled() {
         std::thread::sleep(Duration::from_millis(5));
@@ -217,6 +229,10 @@ fn open(request: &Request, progress: &Progress) -> Outcome {
                 return Outcome::Failed(LoadError::io(sample.name.as_ref(), &error));
             }
         },
+    };
+    let paths = match by_rank(request, paths, watch) {
+        Ok(paths) => paths,
+        Err(outcome) => return outcome,
     };
     let options = OpenOptions {
         force: request.anyway,
@@ -239,6 +255,24 @@ fn open(request: &Request, progress: &Progress) -> Outcome {
             Outcome::Failed(LoadError::cancelled(&path))
         }
     }
+}
+
+/// The files to open as one timeline; else what came of many ranks.
+fn by_rank(request: &Request, paths: Vec<PathBuf>, watch: &Watch) -> Result<Vec<PathBuf>, Outcome> {
+    let how = || How::new(Rules::builtin());
+    if !request.ranks.is_empty() {
+        let found = ranks::files_of(&paths, &request.ranks, &how(), watch);
+        return found.map_err(Outcome::Failed);
+    }
+    let many = !request.whole && ranks::are_many(&paths, &watch.progress);
+    if !many {
+        return Ok(paths);
+    }
+    let name = settings::recent_text(&paths).0;
+    Err(match ranks::open(&paths, &name, &how(), watch) {
+        Ok(ranks) => Outcome::Ranks(Box::new(ranks)),
+        Err(error) => Outcome::Failed(error),
+    })
 }
 
 /// `9.1 GiB`, `120 MiB`, `5 KiB`.

@@ -12,6 +12,7 @@ pub mod latest;
 pub mod load;
 pub mod picker;
 pub mod picture;
+pub mod ranks;
 pub mod related;
 pub mod saver;
 pub mod search;

@@ -11,6 +11,7 @@ use super::compared::Compared;
 use super::document::{Document, Move};
 use super::load::Loading;
 use super::picker::Picker;
+use super::ranks::RanksView;
 use super::settings::{Settings, ThemeChoice, ThemeName};
 use crate::app::widgets::look::Look;
 use crate::paint::egui_theme;
@@ -34,6 +35,8 @@ pub struct AppState {
     pub doc: Option<Document>,
     /// What it is compared with, while that shows.
     pub compared: Option<Compared>,
+    /// Many ranks that were opened one by one.
+    pub ranks: Option<RanksView>,
     /// An opening that runs.
     pub loading: Option<Loading>,
     /// Messages with the time at which they vanish.
@@ -65,6 +68,7 @@ impl AppState {
             mac: cfg!(target_os = "macos"),
             doc: None,
             compared: None,
+            ranks: None,
             loading: None,
             toasts: Vec::new(),
             picker: None,
@@ -101,9 +105,29 @@ impl AppState {
         self.checking = spawned.is_ok().then_some(receive);
     }
 
+    /// Whether the matrix of many ranks shows in place of a trace.
+    #[must_use]
+    pub fn shows_ranks(&self) -> bool {
+        self.ranks.as_ref().is_some_and(|r| r.visible)
+    }
+
     /// Whether a command does anything now.
     #[must_use]
     pub fn can(&self, command: Command) -> bool {
+        if command == Command::Ranks {
+            return self.ranks.is_some();
+        }
+        if self.shows_ranks() {
+            return !command.needs_trace()
+                || matches!(
+                    command,
+                    Command::ScrollUp
+                        | Command::ScrollDown
+                        | Command::ZoomIn
+                        | Command::ZoomOut
+                        | Command::Fit
+                );
+        }
         let Some(doc) = &self.doc else {
             return !command.needs_trace();
         };

@@ -133,7 +133,7 @@ fn job_ui(
         issue_ui(ui, doc, &shown, true, look, actions);
     }
     for what in &job.missing {
-        let text = doc.analysis.job_missing_text(job, *what);
+        let text = job.missing_text(&doc.analysis.collectives()[job.run], *what);
         if !job.text.why.contains(&text) {
             ui.label(RichText::new(text).color(look.weak));
         }

@@ -59,6 +59,7 @@ fn value(state: &AppState, panels: &mut Panels, dialog: Option<&Dialog>) -> Valu
     let written = state.last_written.as_ref().map(|p| p.display().to_string());
     json!({
         "loading": state.loading.is_some(),
+        "ranks": state.ranks.as_ref().filter(|r| r.visible).and_then(|r| Some(r.run()?.across.rows.len())),
         "dialog": dialog,
         "written": written,
         "dark": state.look.theme.dark,

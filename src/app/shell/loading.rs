@@ -52,6 +52,10 @@ pub fn loading_ui(ui: &Ui, state: &mut AppState, actions: &mut Actions) {
 
 /// Reading fills most of the bar; what comes after it cannot tell how far it is.
 fn bar(now: &Snapshot) -> ProgressBar {
+    if let Some((done, all)) = now.files {
+        let share = done as f32 / all.max(1) as f32;
+        return ProgressBar::new(share).desired_height(8.0);
+    }
     let read = if now.total > 0 {
         now.done as f32 / now.total as f32
     } else {
@@ -70,6 +74,14 @@ fn bar(now: &Snapshot) -> ProgressBar {
 }
 
 fn text(now: &Snapshot) -> String {
+    if let Some((done, all)) = now.files {
+        let of = format!(
+            "{} of {} files",
+            format_count(done as u64),
+            format_count(all as u64)
+        );
+        return format!("Rank by rank · {of} · {}", bytes_text(now.done));
+    }
     let mut parts = vec![now.phase.label().to_owned()];
     if now.total > 0 {
         parts.push(format!(

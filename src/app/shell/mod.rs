@@ -5,6 +5,7 @@ pub mod dump;
 pub mod input;
 pub mod loading;
 pub mod overview;
+pub mod ranks;
 pub mod status;
 pub mod toolbar;
 pub mod welcome;

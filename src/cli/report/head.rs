@@ -364,7 +364,7 @@ fn of_job(out: &mut String, a: &Analysed, job: &JobVerdict, several: bool) {
         wrapped(out, text);
     }
     for what in &job.missing {
-        let text = a.analysis.job_missing_text(job, *what);
+        let text = job.missing_text(&a.analysis.collectives()[job.run], *what);
         if !said[1].contains(&text) {
             wrapped(out, &format!("Note: {text}"));
         }

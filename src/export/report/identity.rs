@@ -53,7 +53,7 @@ pub(super) fn runs(analysis: &Analysis, jobs: &[JobVerdict]) -> Value {
             "sources": r.recordings,
             "extent": r.extent.map(|e| [e.start, e.end]),
             "ranks": r.ranks,
-            "job": own.map(|j| super::job::job(analysis, j)),
+            "job": own.map(|j| super::job::job(&analysis.collectives()[j.run], j)),
         })
     };
     let runs = analysis.identity().runs.iter().enumerate();

@@ -4,26 +4,25 @@ use serde_json::{Value, json};
 
 use super::{Object, share, verdict};
 use crate::analysis::{
-    Analysis, JobMissing, JobVerdict, KindOf, LateCause, LateRank, Lateness, ratio,
+    Analysis, Collectives, JobMissing, JobVerdict, KindOf, LateCause, LateRank, Lateness, ratio,
 };
 
 /// The job; `null` where there are several runs, each of which has its own.
 pub(super) fn only(analysis: &Analysis, jobs: &[JobVerdict]) -> Value {
     match jobs {
-        [one] => job(analysis, one),
+        [one] => job(&analysis.collectives()[one.run], one),
         _ => Value::Null,
     }
 }
 
 /// The verdict of one run.
-pub(super) fn job(analysis: &Analysis, job: &JobVerdict) -> Value {
-    let run = &analysis.collectives()[job.run];
-    let number = |rank: usize| analysis.ranks()[rank].rank;
+pub(in crate::export) fn job(run: &Collectives, job: &JobVerdict) -> Value {
+    let number = |rank: usize| run.number(rank);
     let late = job.lateness.as_ref();
     let texts = job.missing.iter();
     let texts: Object = texts
         .map(|&m: &JobMissing| {
-            let text = analysis.job_missing_text(job, m);
+            let text = job.missing_text(run, m);
             (m.key().to_owned(), text.into())
         })
         .collect();

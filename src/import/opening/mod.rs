@@ -2,5 +2,6 @@
 
 pub(crate) mod args;
 mod fields;
+pub(crate) mod files;
 pub(crate) mod open;
 pub(crate) mod together;

@@ -42,17 +42,27 @@ pub(crate) fn open(
     if looked.candidates.is_empty() {
         return Err(nothing_found(paths, &looked));
     }
+    read(&looked.candidates, Some(&looked), options, progress)
+}
+
+/// Reads files that were found, as one trace; tells what else `looked` found.
+pub(crate) fn read(
+    files: &[Candidate],
+    looked: Option<&Looked>,
+    options: &OpenOptions,
+    progress: &Progress,
+) -> Result<Loaded, LoadError> {
     if !options.force {
-        memory::check(&looked.candidates)?;
+        memory::check(files)?;
     }
-    let mut attempt = Attempt::run(&looked.candidates, options, progress)?;
-    let kept = attempt.kept(&looked.candidates, options);
-    if kept.len() < looked.candidates.len() && attempt.is_mixed(&looked.candidates, &kept) {
+    let mut attempt = Attempt::run(files, options, progress)?;
+    let kept = attempt.kept(files, options);
+    if kept.len() < files.len() && attempt.is_mixed(files, &kept) {
         // Some of what was read must not stay: read the rest again into a fresh model, which takes the place of the
         // first one in memory.
         let before = attempt.into_before(&kept);
         attempt = Attempt::run(&kept, options, progress)?;
-        attempt.explain_left_out(before, &looked.candidates, &kept);
+        attempt.explain_left_out(before, files, &kept);
     }
     let Attempt {
         mut builder,
@@ -67,10 +77,12 @@ pub(crate) fn open(
             format!("{} {}", error.cause, error.remedy),
         );
     }
-    looked.report(&mut report);
+    if let Some(looked) = looked {
+        looked.report(&mut report);
+    }
     mark_cut(&mut builder, &report);
     progress.set_phase(Phase::Sorting);
-    let first = &looked.candidates[0].file.path;
+    let first = &files[0].file.path;
     let trace = builder
         .finish_unless(&|| progress.is_cancelled())
         .ok_or_else(|| LoadError::cancelled(first))?;
@@ -297,7 +309,7 @@ fn shift_by_hand(
 }
 
 /// The refusal when no path holds a trace.
-fn nothing_found(paths: &[PathBuf], looked: &Looked) -> LoadError {
+pub(crate) fn nothing_found(paths: &[PathBuf], looked: &Looked) -> LoadError {
     if let Some(error) = looked.refusals.first() {
         return error.clone();
     }

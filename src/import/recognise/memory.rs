@@ -33,7 +33,7 @@ pub(crate) fn check(files: &[Candidate]) -> Result<(), LoadError> {
 }
 
 /// Bytes that the model of a file takes at its largest.
-fn estimate(candidate: &Candidate) -> u64 {
+pub(crate) fn estimate(candidate: &Candidate) -> u64 {
     let bytes = candidate.file.disk_bytes;
     candidate.importer.memory(if candidate.file.compressed {
         bytes.saturating_mul(INFLATION)
@@ -52,13 +52,13 @@ fn gib(bytes: u64) -> String {
 }
 
 #[cfg(target_os = "linux")]
-fn available() -> Option<u64> {
+pub(crate) fn available() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     parse_available(&text)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn available() -> Option<u64> {
+pub(crate) fn available() -> Option<u64> {
     None
 }
 

@@ -7,7 +7,7 @@ mod ranks;
 mod stalls;
 mod twins;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
 use rayon::prelude::*;
@@ -17,9 +17,10 @@ use stallscope::model::SpanId;
 use tempfile::TempDir;
 
 use crate::simulation::clock::Clock;
-use crate::simulation::model::{Config, Job, Rng, Sink, Twists};
+use crate::simulation::model::{Config, Job, Late, Rng, Sink, Twists};
 use crate::simulation::pair::{Clocks, Pair, Source};
 use crate::simulation::run::run;
+use crate::simulation::torch;
 use crate::simulation::truth::{RankTruth, Truth};
 
 pub const US: i64 = 1_000;
@@ -112,6 +113,22 @@ pub fn write(job: Job, clocks: &Clocks) -> Written {
         sources,
         _folder: folder,
     }
+}
+
+/// Writes torch's files of a job of so many ranks, one of which is late.
+pub fn many_ranks(folder: &Path, seed: u64, ranks: u32, late: Late) {
+    let mut job = small(seed);
+    let c = &mut job.config;
+    (c.ranks, c.blocks, c.steps, c.epoch_steps) = (ranks, 1, 12, 12);
+    c.item = 2 * MS;
+    (c.twists.late, c.twists.recorders) = (Some(late), None);
+    let options = torch::Options {
+        steps: true,
+        stack: false,
+    };
+    let mut torch = torch::Torch::new(&folder.join("run.json"), options);
+    let truth = Truth::new(Box::new(std::io::sink()), ranks, torch.tick()).unwrap();
+    run(&job, &mut torch, truth, u64::MAX).unwrap();
 }
 
 /// Opens and analyses paths as the program does.

@@ -1,7 +1,6 @@
 //! Sentences about late ranks, and about a job.
 
-use super::{Writer, count, part, percent};
-use crate::analysis::Analysis;
+use super::{count, part, percent};
 use crate::analysis::collectives::kinds::CollectiveKind;
 use crate::analysis::collectives::ranks::Collectives;
 use crate::analysis::figures::waiting::SlowLoading;
@@ -17,17 +16,18 @@ const NAMED: usize = 4;
 
 /// The sentences of a job's own issue.
 pub(in crate::analysis) fn late(
-    analysis: &Analysis,
+    run: &Collectives,
     job: &JobVerdict,
     issue: &Issue,
     late: &Lateness,
+    slow: Option<SlowLoading>,
 ) -> Sentences {
     let text = Late {
-        analysis,
-        run: &analysis.collectives[job.run],
+        run,
         job,
         late,
         issue,
+        slow,
     };
     Sentences {
         verdict: text.headline(),
@@ -37,7 +37,11 @@ pub(in crate::analysis) fn late(
 }
 
 /// The sentences of a job.
-pub(in crate::analysis) fn job(analysis: &Analysis, job: &JobVerdict) -> Sentences {
+pub(in crate::analysis) fn job(
+    run: &Collectives,
+    job: &JobVerdict,
+    ranks: &[Verdict],
+) -> Sentences {
     if job.kind_of == KindOf::Job
         && let Some(issue) = job.issues.first()
     {
@@ -46,24 +50,24 @@ pub(in crate::analysis) fn job(analysis: &Analysis, job: &JobVerdict) -> Sentenc
     let issue_of = |v: &&Verdict| v.issues.iter().find(|i| i.kind == job.kind).cloned();
     let (begin, issue) = match job.kind_of {
         KindOf::Rank(rank) => {
-            let own = job.ranks.iter().find(|v| v.rank == rank);
-            let begin = match job.ranks.len() {
+            let own = ranks.iter().find(|v| v.rank == rank);
+            let begin = match ranks.len() {
                 1 => String::new(),
-                _ => format!("Rank {}: ", analysis.ranks[rank].rank),
+                _ => format!("Rank {}: ", run.number(rank)),
             };
             (begin, own.as_ref().and_then(issue_of))
         }
         KindOf::AllRanks | KindOf::Job => {
             // The rank with most of it stands for all.
-            let most = job.ranks.iter().max_by_key(|v| {
+            let most = ranks.iter().max_by_key(|v| {
                 let value = issue_of(v).map_or(0, |i| i.value);
                 (value, std::cmp::Reverse(v.rank))
             });
             let begin = match most {
                 Some(most) => format!(
                     "On all {}, most on rank {}: ",
-                    count(job.ranks.len(), "rank"),
-                    analysis.ranks[most.rank].rank
+                    count(ranks.len(), "rank"),
+                    run.number(most.rank)
                 ),
                 None => String::new(),
             };
@@ -85,16 +89,16 @@ fn others_wait(n: usize) -> String {
 
 /// What the sentences of a late rank are made from.
 struct Late<'a> {
-    analysis: &'a Analysis,
     run: &'a Collectives,
     job: &'a JobVerdict,
     late: &'a Lateness,
     issue: &'a Issue,
+    slow: Option<SlowLoading>,
 }
 
 impl Late<'_> {
     fn number(&self, rank: usize) -> u32 {
-        self.analysis.ranks[rank].rank
+        self.run.number(rank)
     }
 
     /// Of a sum over the judged steps, one step's part.
@@ -223,7 +227,7 @@ impl Late<'_> {
         }
         let mut out = parts.join("; ") + ".";
         for missing in &self.job.missing {
-            out = format!("{out} {}", missing_text(self.analysis, self.job, *missing));
+            out = format!("{out} {}", self.job.missing_text(self.run, *missing));
         }
         out
     }
@@ -306,7 +310,7 @@ impl Late<'_> {
         match self.late.cause {
             Some(LateCause::Input) => {
                 let look = format!("Look at rank {n}'s loader, its shard and its host.");
-                match self.analysis.loads_slowly(rank, &self.run.ranks) {
+                match self.slow {
                     Some(slow) => format!("{} {look}", self.slowly(n, slow)),
                     None => look,
                 }
@@ -364,173 +368,28 @@ fn part_in_words(part: LatePart) -> &'static str {
     }
 }
 
-/// Why less can be said of a job, in a sentence.
-pub(in crate::analysis) fn missing_text(
-    analysis: &Analysis,
-    job: &JobVerdict,
-    missing: JobMissing,
-) -> String {
-    let run = &analysis.collectives[job.run];
-    match missing {
-        JobMissing::Ranks => format!(
-            "Recorded {} of {} ranks: the late one may be among the others, and what looks like transfer may be waiting for it.",
-            run.ranks.len(),
-            job.world
-                .max(u32::try_from(run.ranks.len() + run.matching.absent.len()).unwrap_or(0))
-        ),
-        JobMissing::Unmatched => format!(
-            "{} have no partners on the other ranks; they count as transfer.",
-            count(run.matching.unmatched, "collective")
-        ),
-        JobMissing::EndsDisagree => format!(
-            "The ranks do not leave collectives together (their ends lie up to {} apart): who is late cannot be told.",
-            about_ns(run.ends.map_or(0, |e| e.spread))
-        ),
-    }
-}
-
-impl Analysis {
+impl JobVerdict {
     /// Why less can be said of a job, in a sentence.
     #[must_use]
-    pub fn job_missing_text(&self, job: &JobVerdict, missing: JobMissing) -> String {
-        missing_text(self, job, missing)
-    }
-}
-
-impl Writer<'_> {
-    /// A rank waits for a late one.
-    pub(super) fn rank_wait(&self) -> Sentences {
-        let number = self.analysis.ranks[self.facts.rank].rank;
-        let n = i64::try_from(self.facts.judged.len().max(1)).unwrap_or(1);
-        let each = about_ns(self.issue.value / n);
-        let whom = self.whom();
-        Sentences {
-            verdict: format!(
-                "Rank {number} waits {each} a step for {whom}: {} of {}.",
-                self.share(),
-                self.whole()
+    pub fn missing_text(&self, run: &Collectives, missing: JobMissing) -> String {
+        match missing {
+            JobMissing::Ranks => format!(
+                "Recorded {} of {} ranks: the late one may be among the others, and what looks like transfer may be waiting for it.",
+                run.ranks.len(),
+                self.world
+                    .max(u32::try_from(run.ranks.len() + run.matching.absent.len()).unwrap_or(0))
             ),
-            why: format!(
-                "{} of its collectives are waiting, not hidden by compute{}.",
-                about_ns(self.issue.value),
-                self.spread()
+            JobMissing::Unmatched => format!(
+                "{} have no partners on the other ranks; they count as transfer.",
+                count(run.matching.unmatched, "collective")
             ),
-            next: "The cure is not on this rank: see the job's verdict.".to_owned(),
+            JobMissing::EndsDisagree => format!(
+                "The ranks do not leave collectives together (their ends lie up to {} apart): who is late cannot be told.",
+                about_ns(run.ends.map_or(0, |e| e.spread))
+            ),
         }
     }
 
-    /// For whom the rank waits.
-    fn whom(&self) -> String {
-        let Some((run, place)) = self.analysis.run_of(self.facts.rank) else {
-            return "other ranks".to_owned();
-        };
-        let mut by: Vec<(u32, i64)> = Vec::new();
-        let mut places: rustc_hash::FxHashMap<u32, usize> = rustc_hash::FxHashMap::default();
-        let mut total = 0;
-        for own in &run.own[place] {
-            let member = own.member as usize;
-            let op = run.op(&run.matching.members[member]);
-            let start = self.analysis.core.trace.spans().start(op);
-            if !self.facts.judged.set.contains(start) {
-                continue;
-            }
-            let wait = run.arrivals.waits[member];
-            total += wait;
-            let matched = &run.matching.matched[own.matched as usize];
-            let arrival = run.arrivals.of[own.matched as usize];
-            if arrival.late != 1 {
-                continue;
-            }
-            let first = matched.places().start + arrival.first_late as usize;
-            let late = run.matching.members[first].rank;
-            let at = *places.entry(late).or_insert_with(|| {
-                by.push((late, 0));
-                by.len() - 1
-            });
-            by[at].1 += wait;
-        }
-        by.sort_by_key(|b| (std::cmp::Reverse(b.1), b.0));
-        let number = |place: u32| self.analysis.ranks[run.ranks[place as usize]].rank;
-        match by.first() {
-            Some(&(late, ns)) if i128::from(ns) * 5 >= i128::from(total) * 4 => {
-                format!("rank {}", number(late))
-            }
-            Some(&(late, ns)) if ns > 0 => format!(
-                "other ranks (most of it, {}, for rank {})",
-                percent(part(ns, total)),
-                number(late)
-            ),
-            _ => "other ranks".to_owned(),
-        }
-    }
-
-    /// Communication: with several ranks the transfer alone, with one nobody knows how much of it is waiting.
-    pub(super) fn comm_bound(&self) -> Sentences {
-        let split = self.facts.waiting.is_some();
-        let run = self.analysis.run_of(self.facts.rank);
-        if let Some((run, place)) = run.filter(|_| split) {
-            let own = &run.own[place];
-            let together = own.iter().filter(|o| {
-                let members = run.matching.matched[o.matched as usize].places().len();
-                run.arrivals.of[o.matched as usize].together(members)
-            });
-            let (together, of) = (together.count(), own.len());
-            let arrive = match together * 2 >= of {
-                true => ", the ranks arrive together",
-                false => "",
-            };
-            return Sentences {
-                verdict: format!(
-                    "Communication-bound: the transfer itself takes {} of {}{arrive} (within {} in {} of {}).",
-                    self.share(),
-                    self.whole(),
-                    about_ns(run.arrivals.together),
-                    format_count(together as u64),
-                    format_count(of as u64),
-                ),
-                why: format!(
-                    "{} of transfer not hidden by compute{}.{}",
-                    about_ns(self.issue.value),
-                    self.spread(),
-                    match run.world as usize > run.ranks.len() {
-                        true => format!(
-                            " Recorded {} of {} ranks: part of it may be waiting for another.",
-                            run.ranks.len(),
-                            run.world
-                        ),
-                        false => String::new(),
-                    }
-                ),
-                next: "Overlap it with backward, or make the buckets larger.".to_owned(),
-            };
-        }
-        let world = run.map_or(1, |(run, _)| run.world as usize);
-        let ranks = run.map_or(1, |(run, _)| run.ranks.len());
-        let first = match (ranks, world) {
-            (1, 2) => "Open the trace of the other rank.".to_owned(),
-            (1, n) if n > 2 => format!("Open the traces of the other {} ranks.", n - 1),
-            (1, _) => "Open the traces of the other ranks.".to_owned(),
-            _ => "The collectives of the ranks could not be matched: record all of them in the same steps.".to_owned(),
-        };
-        Sentences {
-            verdict: format!(
-                "Collectives cover {} of {}, not hidden by compute. Transfer or waiting for a late rank? {first}",
-                self.share(),
-                self.whole()
-            ),
-            why: format!(
-                "{} of collectives alone{}. How much of it is waiting for a late rank cannot be told{}.",
-                about_ns(self.issue.value),
-                self.spread(),
-                if ranks == 1 { " from one rank" } else { "" }
-            ),
-            next: "Only where the ranks arrive together: overlap the collectives with backward, or make the buckets larger."
-                .to_owned(),
-        }
-    }
-}
-
-impl JobVerdict {
     /// The verdict is of the ranks beside each other.
     #[must_use]
     pub fn compares_ranks(&self) -> bool {

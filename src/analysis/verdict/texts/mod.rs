@@ -1,7 +1,11 @@
 //! The sentences of verdicts, with their figures filled in: a headline (what, how much of what), the evidence, one cure with
 //! its condition and the most it can bring.
 
+use std::ops::Deref;
+
 use crate::analysis::Analysis;
+use crate::analysis::collectives::ranks::Collectives;
+use crate::analysis::figures::judged::Judged;
 use crate::analysis::figures::rates::Rates;
 use crate::analysis::sums::stats::ratio;
 use crate::analysis::verdict::facts::Facts;
@@ -9,6 +13,7 @@ use crate::analysis::verdict::issue::{Issue, IssueKind, Sentences, Whole};
 use crate::analysis::verdict::missing::Missing;
 use crate::time::{about_ns, format_count};
 
+pub(in crate::analysis) mod comm;
 pub(in crate::analysis) mod coverage;
 mod idle;
 pub(in crate::analysis) mod late;
@@ -69,71 +74,37 @@ impl Rates {
     }
 }
 
-/// What the sentences of one issue are made from.
-struct Writer<'a> {
-    analysis: &'a Analysis,
-    issue: &'a Issue,
-    facts: &'a Facts<'a>,
-    missing: &'a [Missing],
+/// What the sentences of one issue are made from: the issue, and what was judged.
+pub(in crate::analysis) struct About<'a> {
+    pub issue: &'a Issue,
+    pub judged: &'a Judged,
     /// It is the verdict: its headline says how much of the record it speaks of.
-    first: bool,
+    pub first: bool,
     /// That headline begins with what the judged steps are.
-    little: bool,
+    pub little: bool,
 }
 
-/// All three sentences of one issue.
-pub(in crate::analysis) fn fill(
-    analysis: &Analysis,
-    issue: &Issue,
-    facts: &Facts<'_>,
-    missing: &[Missing],
-    (first, little): (bool, bool),
-) -> Sentences {
-    let writer = Writer {
-        analysis,
-        issue,
-        facts,
-        missing,
-        first,
-        little: first && little && issue.of == Whole::Judged,
-    };
-    let mut text = writer.sentences();
-    if writer.little && issue.kind != IssueKind::Inconclusive {
-        text.verdict = format!("{} {}", coverage::little(facts.judged), text.verdict);
-    }
-    text
-}
-
-impl Writer<'_> {
-    fn sentences(&self) -> Sentences {
-        match self.issue.kind {
-            IssueKind::InputBound => self.input_bound(),
-            IssueKind::InputWait => self.input_wait(),
-            IssueKind::StartupBound => self.startup_bound(),
-            IssueKind::StartupWait => self.startup_wait(),
-            IssueKind::CheckpointStall
-            | IssueKind::EvalStall
-            | IssueKind::LogStall
-            | IssueKind::GcStall
-            | IssueKind::CompileStall
-            | IssueKind::LoaderStall => self.stall(),
-            IssueKind::HostStall => self.host_stall(),
-            IssueKind::UnnamedWait => self.unnamed_wait(),
-            IssueKind::SyncBound => self.sync_bound(),
-            IssueKind::LaunchBound => self.launch_bound(),
-            IssueKind::DependencyBound => self.dependency_bound(),
-            IssueKind::H2dBound => self.h2d_bound(),
-            IssueKind::CommBound => self.comm_bound(),
-            IssueKind::ComputeBound => self.compute_bound(),
-            IssueKind::InputOk => self.input_ok(),
-            IssueKind::NoSingleBound => self.no_single(),
-            IssueKind::Inconclusive => self.inconclusive(),
-            IssueKind::RankWait => self.rank_wait(),
-            // About ranks beside each other: written by `late`.
-            _ => Sentences::default(),
+impl<'a> About<'a> {
+    /// An issue, the first of all or not; `little` was judged.
+    pub fn new(issue: &'a Issue, judged: &'a Judged, (first, little): (bool, bool)) -> Self {
+        Self {
+            issue,
+            judged,
+            first,
+            little: first && little && issue.of == Whole::Judged,
         }
     }
 
+    /// Its sentences, after what the judged steps are.
+    pub fn begin(&self, mut text: Sentences) -> Sentences {
+        if self.little && self.issue.kind != IssueKind::Inconclusive {
+            text.verdict = format!("{} {}", coverage::little(self.judged), text.verdict);
+        }
+        text
+    }
+}
+
+impl About<'_> {
     fn share(&self) -> String {
         percent(self.issue.share)
     }
@@ -145,15 +116,15 @@ impl Writer<'_> {
 
     /// What the issue's share is of, and how much of the record that is.
     fn whole(&self) -> String {
-        let account = self.facts.judged.account;
+        let account = self.judged.account;
         let record = rough_percent(part(self.issue.of_ns, account.total()));
         match self.issue.of {
             whole if !self.first => whole.text().to_owned(),
             Whole::Judged if self.little => "them".to_owned(),
             Whole::Judged => format!(
                 "the judged steps ({} of {}; {record} of the record)",
-                format_count(self.facts.judged.len() as u64),
-                format_count(self.facts.judged.cycles.len() as u64),
+                format_count(self.judged.len() as u64),
+                format_count(self.judged.cycles.len() as u64),
             ),
             Whole::Loop => format!("the loop ({record} of the record)"),
             Whole::Record => "the record".to_owned(),
@@ -177,6 +148,77 @@ impl Writer<'_> {
             (Some(Pattern::SomeSteps), _) => " in some of the steps".to_owned(),
             _ => String::new(),
         }
+    }
+}
+
+/// The same, with the trace.
+struct Writer<'a> {
+    analysis: &'a Analysis,
+    facts: &'a Facts<'a>,
+    missing: &'a [Missing],
+    about: About<'a>,
+}
+
+impl<'a> Deref for Writer<'a> {
+    type Target = About<'a>;
+
+    fn deref(&self) -> &About<'a> {
+        &self.about
+    }
+}
+
+/// All three sentences of one issue.
+pub(in crate::analysis) fn fill(
+    analysis: &Analysis,
+    issue: &Issue,
+    facts: &Facts<'_>,
+    missing: &[Missing],
+    place: (bool, bool),
+) -> Sentences {
+    let writer = Writer {
+        analysis,
+        facts,
+        missing,
+        about: About::new(issue, facts.judged, place),
+    };
+    writer.begin(writer.sentences())
+}
+
+impl Writer<'_> {
+    fn sentences(&self) -> Sentences {
+        match self.issue.kind {
+            IssueKind::InputBound => self.input_bound(),
+            IssueKind::InputWait => self.input_wait(),
+            IssueKind::StartupBound => self.startup_bound(),
+            IssueKind::StartupWait => self.startup_wait(),
+            IssueKind::CheckpointStall
+            | IssueKind::EvalStall
+            | IssueKind::LogStall
+            | IssueKind::GcStall
+            | IssueKind::CompileStall
+            | IssueKind::LoaderStall => self.stall(),
+            IssueKind::HostStall => self.host_stall(),
+            IssueKind::UnnamedWait => self.unnamed_wait(),
+            IssueKind::SyncBound => self.sync_bound(),
+            IssueKind::LaunchBound => self.launch_bound(),
+            IssueKind::DependencyBound => self.dependency_bound(),
+            IssueKind::H2dBound => self.h2d_bound(),
+            IssueKind::CommBound => {
+                comm::comm_bound(self, self.run(), self.facts.waiting.is_some())
+            }
+            IssueKind::ComputeBound => self.compute_bound(),
+            IssueKind::InputOk => self.input_ok(),
+            IssueKind::NoSingleBound => self.no_single(),
+            IssueKind::Inconclusive => self.inconclusive(),
+            IssueKind::RankWait => comm::rank_wait(self, self.run()),
+            // About ranks beside each other: written by `late`.
+            _ => Sentences::default(),
+        }
+    }
+
+    /// The ranks that the issue's rank is compared with, and its place among them.
+    fn run(&self) -> Option<(&Collectives, usize)> {
+        self.analysis.run_of(self.facts.rank)
     }
 
     /// Median of what a set holds of each judged step, ns.

@@ -1,0 +1,80 @@
+//! How much may be in memory at once.
+
+use std::sync::{Condvar, Mutex, PoisonError};
+
+/// Lets somebody pass when what he needs is free; who is alone passes in any case.
+#[derive(Debug)]
+pub(super) struct Gate {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    free: u64,
+    inside: usize,
+}
+
+impl Gate {
+    pub fn new(free: u64) -> Self {
+        Self {
+            state: Mutex::new(State { free, inside: 0 }),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// Waits until so much is free, or nobody else is inside; what was free of it.
+    pub fn enter(&self, need: u64) -> u64 {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let full = |s: &mut State| s.inside > 0 && s.free < need;
+        let state = self.changed.wait_while(state, full);
+        let mut state = state.unwrap_or_else(PoisonError::into_inner);
+        let taken = need.min(state.free);
+        state.free -= taken;
+        state.inside += 1;
+        taken
+    }
+
+    /// Gives back what was taken, but for what stays.
+    pub fn leave(&self, taken: u64, stays: u64) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.free = (state.free + taken).saturating_sub(stays);
+        state.inside -= 1;
+        self.changed.notify_all();
+    }
+
+    /// Sets something aside for good, if there is as much.
+    pub fn keep(&self, bytes: u64) -> bool {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = state.free >= bytes;
+        if fits {
+            state.free -= bytes;
+        }
+        fits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_does_not_fit_waits_until_he_is_alone() {
+        let gate = Gate::new(100);
+        let first = gate.enter(70);
+        assert_eq!(first, 70);
+        std::thread::scope(|scope| {
+            let second = scope.spawn(|| {
+                let taken = gate.enter(200);
+                gate.leave(taken, 0);
+                taken
+            });
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            assert!(!second.is_finished());
+            gate.leave(first, 10);
+            // All but what stays.
+            assert_eq!(second.join().ok(), Some(90));
+        });
+        assert!(gate.keep(90) && !gate.keep(1));
+    }
+}

@@ -1,0 +1,213 @@
+//! Ranks that need not fit into memory together: each is opened alone, reduced to a row, and closed; then the rows are
+//! judged beside each other.
+//!
+//! ```text
+//!  paths ─▶ Files ─▶ units, opened one by one ─▶ pieces ─▶ runs of ranks ─▶ Across
+//!                    as many at once as memory allows      same rank twice: one rank, or another run
+//! ```
+//!
+//! Owns which files are of which rank and how much is in memory at once. Figures are those of `analysis`, and the order
+//! in which files happen to be ready changes nothing.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::analysis::{Across, ClockSettings, Rules};
+use crate::import::{ErrorKind, Files, LoadError, Progress};
+
+mod gate;
+mod group;
+mod open;
+
+/// How ranks are opened.
+#[derive(Clone, Debug)]
+pub struct How {
+    /// Files that are opened at once, at least one.
+    pub jobs: usize,
+    /// Bytes that traces and rows together may take, about.
+    pub memory: u64,
+    /// Rules of layers.
+    pub rules: Rules,
+    /// What is assumed of clocks.
+    pub clocks: ClockSettings,
+}
+
+/// Bytes of memory for one file that is opened beside others.
+const PER_JOB: u64 = 4 << 30;
+
+impl How {
+    /// Half of what is free, as many files at once as that and the cores allow.
+    #[must_use]
+    pub fn new(rules: Rules) -> Self {
+        let free = crate::import::free_memory().unwrap_or(2 * PER_JOB);
+        Self::with_memory(rules, free / 2)
+    }
+
+    /// As many files at once as memory and cores allow.
+    #[must_use]
+    pub fn with_memory(rules: Rules, memory: u64) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let fit = usize::try_from(memory / PER_JOB).unwrap_or(usize::MAX);
+        Self {
+            jobs: fit.clamp(1, cores),
+            memory,
+            rules,
+            clocks: ClockSettings::default(),
+        }
+    }
+}
+
+/// How far the opening of ranks is, for whoever watches; and how it is stopped.
+#[derive(Debug, Default)]
+pub struct Watch {
+    /// Of the files that are being read: bytes and events; cancels.
+    pub progress: Arc<Progress>,
+    done: AtomicUsize,
+    total: AtomicUsize,
+}
+
+impl Watch {
+    /// Nothing done yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Files that are done, and how many there are; 0 while that is unknown.
+    #[must_use]
+    pub fn files(&self) -> (usize, usize) {
+        let of = |n: &AtomicUsize| n.load(Ordering::Relaxed);
+        (of(&self.done), of(&self.total))
+    }
+}
+
+/// A file or folder that no rank came of.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Unread {
+    /// Where it lies.
+    pub file: PathBuf,
+    /// Why it could not be read.
+    pub why: String,
+}
+
+/// What is to be told of ranks, those with the same reason together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RanksNotice {
+    /// Its reason.
+    pub code: String,
+    /// How many ranks have it.
+    pub ranks: usize,
+    /// How often in all of them.
+    pub count: u64,
+    /// What it says of the first of them.
+    pub text: String,
+}
+
+/// The files of one rank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RankFiles {
+    /// Where they lie.
+    pub paths: Vec<PathBuf>,
+    /// Their bytes on disk.
+    pub bytes: u64,
+    /// Notices of their import and of their analysis.
+    pub notices: usize,
+    /// Not all of them was read.
+    pub incomplete: bool,
+}
+
+/// The ranks of one run.
+#[derive(Debug)]
+pub struct RunOfRanks {
+    /// Its name: `before`, `before#2`.
+    pub name: String,
+    /// The ranks beside each other.
+    pub across: Across,
+    /// By place.
+    pub files: Vec<RankFiles>,
+}
+
+/// All that was found.
+#[derive(Debug)]
+pub struct Ranks {
+    /// At least one, by time.
+    pub runs: Vec<RunOfRanks>,
+    /// By path.
+    pub unread: Vec<Unread>,
+    /// By reason.
+    pub notices: Vec<RanksNotice>,
+}
+
+/// From more files than this on, ranks are looked at one by one first: so many lanes are no timeline.
+pub const MANY: usize = 16;
+
+/// Whether paths hold more files of ranks than [`MANY`]. Where they cannot be looked at, opening them says why.
+#[must_use]
+pub fn are_many(paths: &[PathBuf], progress: &Progress) -> bool {
+    let Ok(files) = Files::look(paths, progress) else {
+        return false;
+    };
+    files
+        .all()
+        .filter(|f| !f.together && !f.tracer.joins_runs)
+        .count()
+        > MANY
+}
+
+/// The files of some ranks of the first run below some paths. Names of files tell where they can; else all are opened.
+///
+/// # Errors
+/// Where there is no such rank, or nothing can be read, and on cancel.
+pub fn files_of(
+    paths: &[PathBuf],
+    numbers: &[u32],
+    how: &How,
+    watch: &Watch,
+) -> Result<Vec<PathBuf>, LoadError> {
+    let files = Files::look(paths, &watch.progress)?;
+    let named = |n: &u32| {
+        let mut own = files.all().filter(|f| f.rank_of_name == Some(*n));
+        let file = own.next()?;
+        own.next().is_none().then(|| file.path.to_owned())
+    };
+    if let Some(found) = numbers.iter().map(named).collect() {
+        return Ok(found);
+    }
+    let all = open(paths, "", how, watch)?;
+    let Some(run) = all.runs.first() else {
+        return Ok(Vec::new());
+    };
+    let known = &run.across.run.numbers;
+    let mut out = Vec::new();
+    for number in numbers {
+        let Ok(place) = known.binary_search(number) else {
+            let path = paths.first().cloned().unwrap_or_default();
+            let cause = format!("There is no rank {number} among the {} of it.", known.len());
+            let remedy = "`stallscope ranks` lists them.";
+            return Err(LoadError::new(
+                ErrorKind::NothingInside,
+                &path,
+                cause,
+                remedy,
+            ));
+        };
+        out.extend(run.files[place].paths.clone());
+    }
+    out.sort();
+    out.dedup();
+    Ok(out)
+}
+
+/// Opens files and folders rank by rank. `name` is that of the run.
+///
+/// # Errors
+/// When no rank can be read at all, and on cancel.
+pub fn open(paths: &[PathBuf], name: &str, how: &How, watch: &Watch) -> Result<Ranks, LoadError> {
+    let files = Files::look(paths, &watch.progress)?;
+    let units = group::units(&files);
+    watch.total.store(units.open.len(), Ordering::Relaxed);
+    let stream = open::Stream::new(&files, how, watch);
+    let opened = stream.all(&units.open)?;
+    group::runs(&stream, units, opened, name)
+}

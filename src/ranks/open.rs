@@ -1,0 +1,213 @@
+//! From files to rows: opens a unit, analyses it, keeps a row of each of its ranks.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::gate::Gate;
+use super::{How, Watch};
+use crate::analysis::{Analysis, ArgSource, Found, GoOn, Options, RankRow, placed_with};
+use crate::import::{ErrorKind, Files, LoadError, Loaded, Loss, OpenOptions, SharedArgs};
+use crate::model::SpanId;
+
+/// What was told of a rank.
+pub(super) struct Told {
+    pub code: String,
+    pub count: u64,
+    pub text: String,
+}
+
+/// A rank as its files were opened alone.
+pub(super) struct Piece {
+    pub row: RankRow,
+    /// Its files, by place.
+    pub files: Vec<usize>,
+    /// Its number is more than a guess.
+    pub stated: bool,
+    /// The run that it is of, among those of its files.
+    pub run: usize,
+    pub told: Vec<Told>,
+    /// Not all of its files was read.
+    pub incomplete: bool,
+}
+
+/// Why nothing came of a unit.
+pub(super) struct Refused {
+    pub file: PathBuf,
+    pub why: String,
+}
+
+/// Opens units one after the other, several at once where memory allows.
+pub(super) struct Stream<'a> {
+    pub files: &'a Files,
+    pub how: &'a How,
+    watch: &'a Watch,
+    gate: Gate,
+    bytes: Vec<(u64, PathBuf)>,
+}
+
+/// What came of a unit.
+pub(super) type Opened = Result<Vec<Piece>, Refused>;
+
+impl<'a> Stream<'a> {
+    pub fn new(files: &'a Files, how: &'a How, watch: &'a Watch) -> Self {
+        let bytes = files.all().map(|f| (f.memory, f.path.to_owned()));
+        Self {
+            files,
+            how,
+            watch,
+            gate: Gate::new(how.memory),
+            bytes: bytes.collect(),
+        }
+    }
+
+    /// Opens all units; what came of each, in their order.
+    pub fn all(&self, units: &[Vec<usize>]) -> Result<Vec<Opened>, LoadError> {
+        let next = AtomicUsize::new(0);
+        let slots: Vec<Mutex<Option<Opened>>> = units.iter().map(|_| Mutex::default()).collect();
+        let work = || {
+            while !self.watch.progress.is_cancelled() {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some((unit, slot)) = units.get(at).zip(slots.get(at)) else {
+                    return;
+                };
+                let opened = self.unit(unit);
+                *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(opened);
+                self.watch.done.fetch_add(1, Ordering::Relaxed);
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..self.how.jobs.min(units.len()) {
+                scope.spawn(work);
+            }
+            work();
+        });
+        let first = units.iter().flatten().next();
+        let first = first.map_or_else(PathBuf::new, |&f| self.bytes[f].1.clone());
+        self.watch.progress.check(&first)?;
+        let all = slots.into_iter();
+        let all = all.filter_map(|s| s.into_inner().unwrap_or_else(PoisonError::into_inner));
+        Ok(all.collect())
+    }
+
+    /// Opens one unit. It waits for memory; what would not fit alone is refused.
+    pub fn unit(&self, unit: &[usize]) -> Opened {
+        let need = unit
+            .iter()
+            .map(|&f| self.bytes[f].0)
+            .fold(0, u64::saturating_add);
+        let refused = |why: String| Refused {
+            file: unit
+                .first()
+                .map_or_else(PathBuf::new, |&f| self.bytes[f].1.clone()),
+            why,
+        };
+        if need > self.how.memory {
+            return Err(refused(format!(
+                "It needs about {} of memory alone, more than the {} of --memory.",
+                gib(need),
+                gib(self.how.memory)
+            )));
+        }
+        let taken = self.gate.enter(need);
+        let result = self.open(unit);
+        let rows = result.as_ref().map_or(0, |pieces| {
+            let bytes = pieces.iter().map(|p| p.row.heap_bytes()).sum::<usize>();
+            u64::try_from(bytes).unwrap_or(u64::MAX)
+        });
+        self.gate.leave(taken, 0);
+        let result =
+            result.map_err(|e| refused(format!("{} {}", e.cause, e.remedy).trim().to_owned()))?;
+        // Rows and what is made of them when they are compared.
+        if !self.gate.keep(rows.saturating_mul(2)) {
+            return Err(refused(format!(
+                "What is kept of the ranks fills the {} of --memory.",
+                gib(self.how.memory)
+            )));
+        }
+        Ok(result)
+    }
+
+    fn open(&self, unit: &[usize]) -> Result<Vec<Piece>, LoadError> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let options = OpenOptions {
+            threads: (cores / self.how.jobs.max(1)).max(1),
+            ..OpenOptions::default()
+        };
+        let progress = &self.watch.progress;
+        let Loaded { trace, mut report } = self.files.open(unit, &options, progress)?;
+        report.sort();
+        let go_on = || !progress.is_cancelled();
+        let cancelled = || LoadError::cancelled(&self.bytes[unit[0]].1);
+        let trace = Arc::new(trace);
+        let reader = SharedArgs::new(Arc::clone(&trace));
+        let trace = placed_with(
+            trace,
+            &self.how.rules,
+            self.how.clocks,
+            &args_of(&reader),
+            &go_on,
+        );
+        let reader = SharedArgs::new(Arc::clone(&trace));
+        let args = args_of(&reader);
+        let options = Options {
+            clocks: self.how.clocks,
+            ..Options::default()
+        };
+        let rules = &self.how.rules;
+        let analysis =
+            Analysis::with_args(Arc::clone(&trace), rules, &options, &args, &|_| go_on())
+                .map_err(|_cancelled| cancelled())?;
+        let lost = report.notices.iter().any(|n| n.loss != Loss::Nothing);
+        let ranks = 0..analysis.ranks().len();
+        let alone = ranks.len() == 1;
+        let runs = &analysis.identity().runs;
+        let stated = trace.sources().iter().find_map(|s| s.rank);
+        let one = |rank: usize| {
+            let mut row = analysis
+                .reduce(rank, &args, &|_| go_on())
+                .map_err(|_cancelled| cancelled())?;
+            // Also where nothing of its process but its GPU was recorded.
+            row.rank = stated.filter(|_| alone).unwrap_or(row.rank);
+            let imported = report.notices.iter().map(|n| Told {
+                code: n.code.to_owned(),
+                count: n.count,
+                text: n.text.clone(),
+            });
+            let found = analysis.notices().iter().map(|n| Told {
+                code: n.code.to_owned(),
+                count: n.count,
+                text: n.text.clone(),
+            });
+            let told = imported.chain(found);
+            Ok(Piece {
+                files: unit.to_vec(),
+                stated: !alone || stated.is_some(),
+                run: runs
+                    .iter()
+                    .position(|r| r.ranks.contains(&row.rank))
+                    .unwrap_or(0),
+                told: told.collect(),
+                incomplete: lost,
+                row,
+            })
+        };
+        ranks.map(one).collect()
+    }
+}
+
+fn args_of(reader: &SharedArgs) -> impl ArgSource + '_ {
+    |spans: &[SpanId], go_on: &GoOn<'_>, found: &mut Found<'_>| reader.each(spans, go_on, found)
+}
+
+fn gib(bytes: u64) -> String {
+    let tenths = bytes.saturating_mul(10) >> 30;
+    format!("{}.{} GiB", tenths / 10, tenths % 10)
+}
+
+impl Refused {
+    /// As an error of the whole opening.
+    pub fn error(&self) -> LoadError {
+        LoadError::new(ErrorKind::NothingInside, &self.file, self.why.clone(), "")
+    }
+}
