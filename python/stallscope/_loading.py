@@ -129,12 +129,10 @@ class Numbered:
         self.state = state
         # To other processes: as a `Task`.
         self.sends = sends
-        # The iterator that was begun last.
-        self.last: int | None = None
 
     def __iter__(self):
         # A generator runs when it is asked first: a loader makes one that it throws away.
-        iterator = self.last = self.state.next_iterator()
+        iterator = self.state.next_iterator()
         for batch, index in enumerate(self.inner):
             if not self.sends:
                 yield index

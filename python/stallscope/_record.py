@@ -54,7 +54,6 @@ class _Loader:
         # Kept, so that its address is its own.
         self.loader = loader
         self.undo: list = []
-        self.numbered: Numbered | None = None
         self.workers = 0
         torch = sys.modules.get("torch.utils.data")
         kind = type(loader)
@@ -73,7 +72,7 @@ class _Loader:
         if not piped:
             own["dataset"] = wrapped(loader.dataset, iterated)
         sampler = "sampler" if loader.batch_sampler is None else "batch_sampler"
-        self.numbered = own[sampler] = Numbered(own[sampler], recording, sends=self.workers > 0)
+        own[sampler] = Numbered(own[sampler], recording, sends=self.workers > 0)
         # What a loader of another kind does with batches would meet `Made`.
         usual = kind.__iter__ is torch.DataLoader.__iter__ and kind._get_iterator is torch.DataLoader._get_iterator
         own["collate_fn"] = Collate(loader.collate_fn, wraps=usual)

@@ -73,7 +73,9 @@ class Spans:
         def meta(record: str, what: object, value: object) -> str:
             return f'{{"name":"{record}",{own},"ph":4,"args":{{"hhash":"{key}","name":{text(what)},"value":{text(value)}}}}}\n'
 
-        head = [meta("HH", host, key), meta("CM", "time_metric", "NS"), meta("process_name", name, "process_name")]
+        self._meta = meta
+        head = [meta("HH", host, key), meta("CM", "time_metric", "NS"), self._clock_pair()]
+        head.append(meta("process_name", name, "process_name"))
         if rank is not None:
             head.append(meta("PR", "rank", rank))
         version = text(f"stallscope.record {version}")
@@ -91,6 +93,11 @@ class Spans:
             about = f'"name":{text(name)},"cat":{text(cat)},"type":6,"pid":{self.pid},"tid":{thread},"ts":'
             found = self._kinds[name, cat, tid] = about
         return found
+
+    def _clock_pair(self) -> str:
+        """What the clocks show at one moment: `now`, and the wall clock."""
+        at = now()
+        return self._meta("CM", "clock_pair", f"{at} {at + wall_minus_now()}")
 
     def begin(self, iterator: int, batch: int) -> None:
         """Loading of a batch begins."""
@@ -154,7 +161,9 @@ class Spans:
         self.loading = False
         self.reader = None
         self.flush()
-        self._file.close()
+        if not self._file.closed:
+            self._write(self._clock_pair())
+            self._file.close()
 
 
 class Collections:

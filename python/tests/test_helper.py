@@ -72,6 +72,15 @@ class Files(InFolder):
         units = [r["args"]["value"] for r in lines(spans.path) if r["args"].get("name") == "time_metric"]
         self.assertEqual(units, ["NS"])
 
+    def test_clocks_are_noted_at_begin_and_end(self):
+        spans = self.begin()
+        spans.close()
+        pairs = [r["args"]["value"].split() for r in lines(spans.path) if r["args"].get("name") == "clock_pair"]
+        self.assertEqual(len(pairs), 2)
+        for mono, wall in pairs:
+            self.assertLess(abs(int(wall) - int(mono) - spans.offset), 1_000_000_000)
+        self.assertEqual(lines(spans.path)[-1]["name"], "end")
+
     def test_odd_names_stay_json(self):
         spans = self.begin()
         name = 'a "b" \\ \n \u00e9 \udcff'
