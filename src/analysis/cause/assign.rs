@@ -378,6 +378,9 @@ impl Workers<'_> {
         // By number: the first of the group's batches, in the order of the group.
         let mut of: FxHashMap<i64, Made> = FxHashMap::default();
         let mut exact: FxHashMap<BatchNumber, Made> = FxHashMap::default();
+        // Iterators are numbered as they begin: behind the last one asked for a worker has nothing of it.
+        let last = asked.numbers.iter().flatten().filter_map(|n| n.iterator);
+        let last = last.max();
         for &worker in &way.group {
             let Some(batches) = self.batches.get(&worker) else {
                 continue;
@@ -386,6 +389,9 @@ impl Workers<'_> {
             for (batch, made) in batches.all.iter().enumerate().skip(taken) {
                 *effort = effort.saturating_sub(1);
                 let Some(id) = made.id else { continue };
+                if last.is_some() && id.iterator > last {
+                    break;
+                }
                 let asked = made.range.start >= since.saturating_sub(self.tolerance);
                 let made = Made { worker, batch };
                 match id.iterator {
