@@ -68,8 +68,8 @@ pub enum Command {
     /// Say why the loop waited: from a wait to the batch, the worker, what it did, the item and the file; the exit code is
     /// 4 where that cannot be told of the wait asked for.
     Why(Why),
-    /// Write the rows of a table for other programs, as Parquet or CSV: steps, waits, kernels, spans; see docs/tables.md.
-    /// The exit code is 4 where nothing of the kind was recorded.
+    /// Write rows for other programs, as Parquet or CSV: steps, waits, kernels, spans (see docs/tables.md); or a part of the
+    /// trace as a smaller one (--trim). The exit code is 4 where nothing of the kind was recorded.
     Export(Export),
     /// Open many ranks one after the other: who is late, how often, how much it costs the others, why. The exit code is 1
     /// where some rank could not be read, 4 where late ranks cannot be told.

@@ -38,6 +38,7 @@ mod runs;
 mod spare;
 mod steady;
 mod table;
+mod trim;
 mod whatif;
 mod why;
 
@@ -236,6 +237,7 @@ fn run(command: Command, out: &mut dyn Write) -> Result<u8, CliError> {
         Command::Compare(args) => compare::run(&args, out),
         Command::Whatif(args) => whatif::run(&args, out),
         Command::Why(args) => why::run(&args, out),
+        Command::Export(args) if args.trim.is_some() => trim::run(&args, out),
         Command::Export(args) => export::run(&args, out),
         Command::Ranks(args) => ranks::run(&args, out),
         Command::Demo(args) => demo::run(&args, out),

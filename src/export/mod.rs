@@ -15,3 +15,4 @@ pub mod rows;
 #[cfg(feature = "png")]
 pub mod svg;
 pub mod tables;
+pub mod trim;

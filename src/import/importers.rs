@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use super::bytes::head::Head;
 use super::contract::importer::{Claim, Importer};
 use super::recognise::sniff::Content;
-use super::{chrome, dftracer, nsight, spans};
+use super::{chrome, dftracer, nsight, spans, trimmed};
 use crate::model::{Source, TracerFacts};
 
 /// All importers. Where several claim a file, the first one that is sure of it gets it.
@@ -14,11 +14,20 @@ pub(crate) const IMPORTERS: &[&dyn Importer] = &[
     &nsight::Nsight,
     &dftracer::Dftracer,
     &spans::Spans,
+    &trimmed::Trimmed,
 ];
 
 /// The tracers whose files can be read.
-pub static TRACERS: LazyLock<Vec<&'static TracerFacts>> =
-    LazyLock::new(|| IMPORTERS.iter().map(|i| i.facts()).collect());
+pub static TRACERS: LazyLock<Vec<&'static TracerFacts>> = LazyLock::new(|| {
+    let mut all: Vec<&'static TracerFacts> = Vec::new();
+    for facts in IMPORTERS.iter().map(|i| i.facts()) {
+        // Windows of traces have the tracer of what they were cut from.
+        if all.iter().all(|f| f.key != facts.key) {
+            all.push(facts);
+        }
+    }
+    all
+});
 
 /// Who reads a file, and how sure he is of it.
 pub(crate) fn claim(content: &Content, head: &Head) -> Option<(&'static dyn Importer, Claim)> {
@@ -33,6 +42,9 @@ pub(crate) fn claim(content: &Content, head: &Head) -> Option<(&'static dyn Impo
 
 /// Who has read a source; nobody where it was made otherwise.
 pub(crate) fn of_source(source: &Source) -> Option<&'static dyn Importer> {
+    if source.from.is_some() {
+        return Some(&trimmed::Trimmed);
+    }
     let mut all = IMPORTERS.iter().copied();
     all.find(|i| i.facts().key == source.tracer.key)
 }

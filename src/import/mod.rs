@@ -16,6 +16,7 @@ mod opening;
 mod recognise;
 mod spans;
 mod text;
+mod trimmed;
 
 pub use bytes::small::{SMALL, open_regular, read_small};
 pub use contract::error::{ErrorKind, LoadError};
@@ -23,6 +24,7 @@ pub use contract::options::{MOST_THREADS, OpenOptions};
 pub use contract::progress::{Phase, Progress};
 pub use contract::report::{Fact, FileReport, ImportReport, Loss, Lost, Notice, NoticeKind, Place};
 pub use importers::TRACERS;
+pub use opening::again::cut_text;
 pub use opening::args::{ArgsReader, FoundArgs, SharedArgs};
 pub use opening::files::{FileFound, Files, free_memory};
 pub use opening::open::Loaded;

@@ -3,6 +3,7 @@
 
 mod builder;
 mod clocks;
+mod cut;
 mod finish;
 mod flows;
 mod ids;
@@ -16,6 +17,7 @@ mod tables;
 mod trace;
 
 pub use builder::{SpanRow, TIME_LIMIT, TraceBuilder};
+pub use cut::Cut;
 pub use ids::{
     CatId, CounterId, DeviceId, LaneId, NameId, ProcessId, RawSpan, SourceId, SpanId, StreamId,
 };

@@ -81,6 +81,9 @@ pub struct Source {
     pub quantum_ns: i64,
     /// Where args of this source's spans are read from.
     pub args: ArgsOrigin,
+    /// The name of the file that this one was cut from, where this program wrote it anew: then args stand in it as people
+    /// should see them, whoever recorded them.
+    pub from: Option<String>,
 }
 
 impl Source {
@@ -100,6 +103,7 @@ impl Source {
             world: None,
             quantum_ns: 0,
             args: ArgsOrigin::None,
+            from: None,
         }
     }
 }

@@ -239,6 +239,11 @@ impl Trace {
     pub fn sync_scope(&self, call: SpanId) -> Option<SyncScope> {
         self.syncs.get(&call).copied()
     }
+    /// The same of all calls of which it is known.
+    #[must_use]
+    pub fn sync_scopes(&self) -> &BTreeMap<SpanId, SyncScope> {
+        &self.syncs
+    }
     /// Bytes and direction of copies and memsets, sorted by span.
     #[must_use]
     pub fn copies(&self) -> &[(SpanId, CopyInfo)] {

@@ -53,7 +53,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("egui_plot::", &["app"]),
     ("rfd::", &["app"]),
     ("rusqlite::", &["import"]),
-    ("flate2::", &["import"]),
+    ("flate2::", &["import", "export/trim"]),
     ("zip::", &["import"]),
     ("tar::", &["import"]),
     ("clap::", &["cli"]),

@@ -54,6 +54,7 @@ mod simulated;
 mod support;
 mod svg;
 mod tables;
+mod trim;
 mod ui;
 mod verdict_cases;
 mod verdict_kinds;

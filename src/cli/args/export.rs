@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
 
-use super::{Input, Scope};
+use super::{Input, Scope, check_range};
 
 /// `stallscope export`.
 #[derive(Args, Debug)]
@@ -16,6 +16,9 @@ pub struct Export {
     #[command(flatten)]
     /// What to analyse.
     pub scope: Scope,
+    /// A smaller trace: everything of A..B, which other viewers open and which reads back with the same figures there.
+    #[arg(long, value_name = "A..B", group = "what", value_parser = check_range, allow_hyphen_values = true, conflicts_with_all = ["range", "layers", "run", "raw"])]
+    pub trim: Option<String>,
     /// A row per step.
     #[arg(long, group = "what")]
     pub steps: bool,
@@ -37,7 +40,7 @@ pub struct Export {
     /// In CSV: leave text that begins like a formula of a spreadsheet as it is.
     #[arg(long)]
     pub raw: bool,
-    /// The file to write, .parquet or .csv; - is stdout, as CSV.
+    /// The file to write: .parquet or .csv, with --trim .json or .json.gz; - is stdout, as CSV or JSON.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
 }

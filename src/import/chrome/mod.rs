@@ -8,6 +8,7 @@
 //! The file is read once, front to back; args stay in the file and are referred to by byte range. Knows nothing of
 //! layers and analysis.
 
+mod cut;
 mod facts;
 mod file;
 mod merge;
@@ -30,7 +31,7 @@ use crate::import::contract::file::TraceFile;
 use crate::import::contract::importer::{Claim, Context, Importer};
 use crate::import::contract::progress::Progress;
 use crate::import::recognise::sniff::Content;
-use crate::model::TracerFacts;
+use crate::model::{Cut, SourceId, Trace, TracerFacts};
 
 /// Traces of torch.profiler (Kineto).
 const TORCH: TracerFacts = TracerFacts {
@@ -42,6 +43,9 @@ const TORCH: TracerFacts = TracerFacts {
     encloses_fetches: false,
     joins_runs: false,
 };
+
+/// What a window of a trace begins with that this program has written from its model (see `import::trimmed`).
+pub(crate) const WRITTEN_ANEW: &[u8] = b"{\"stallscope\":{\"schema\":1,";
 
 /// Reads Chrome traces.
 pub(crate) struct Chrome;
@@ -59,8 +63,10 @@ impl Importer for Chrome {
         &[".json"]
     }
 
-    fn claims(&self, content: &Content, _: &Head) -> Option<Claim> {
+    fn claims(&self, content: &Content, head: &Head) -> Option<Claim> {
         match content {
+            // A window that was written anew has an importer of its own.
+            _ if head.bytes.starts_with(WRITTEN_ANEW) => None,
             Content::Events { sure: true } => Some(Claim::Sure),
             Content::Events { sure: false } => Some(Claim::Perhaps),
             _ => None,
@@ -80,6 +86,16 @@ impl Importer for Chrome {
         files
             .iter()
             .try_for_each(|file| file::import(file.input()?, ctx))
+    }
+
+    fn cut(
+        &self,
+        input: Input,
+        (trace, source): (&Trace, SourceId),
+        cut: &Cut,
+        progress: &Progress,
+    ) -> Result<Option<Vec<u8>>, LoadError> {
+        cut::cut(input, (trace, source), cut, progress)
     }
 }
 

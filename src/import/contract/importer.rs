@@ -16,9 +16,10 @@ use super::progress::Progress;
 use super::report::ImportReport;
 use crate::import::bytes::damage::Damage;
 use crate::import::bytes::head::Head;
+use crate::import::bytes::input::Input;
 use crate::import::recognise::sniff::Content;
 use crate::import::text::lenient;
-use crate::model::{SourceId, Trace, TraceBuilder, TracerFacts};
+use crate::model::{Cut, SourceId, Trace, TraceBuilder, TracerFacts};
 
 /// Times from here on, ns, can only be counted from 1970, and those of a recording in Unix time are not below it:
 /// September 2001.
@@ -134,6 +135,21 @@ pub(crate) trait Importer: Sync {
     /// names are the trace's aliases.
     fn stands_for(&self, _key: &str) -> Option<&'static str> {
         None
+    }
+
+    /// A file once more, as text that holds nothing but what a cut keeps, byte for byte. None where the format has no such
+    /// text, or this file is not whole enough to be taken apart: then it is written anew from the model.
+    ///
+    /// # Errors
+    /// On cancel.
+    fn cut(
+        &self,
+        _: Input,
+        _: (&Trace, SourceId),
+        _: &Cut,
+        _: &Progress,
+    ) -> Result<Option<Vec<u8>>, LoadError> {
+        Ok(None)
     }
 
     /// Opens the rows that hold the args of spans, of a file whose source says that they are rows.

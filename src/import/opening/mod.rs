@@ -1,5 +1,6 @@
 //! One opening: everything that is read becomes one timeline; args are read again when somebody looks.
 
+pub(crate) mod again;
 pub(crate) mod args;
 mod fields;
 pub(crate) mod files;
