@@ -71,6 +71,7 @@ pub use figures::ranks::{RankMeans, RankTable};
 pub use figures::rates::{Costs, Job, RateSet, Rates, WhatIf};
 pub use figures::selection::{GpuHeadline, LayerRow, Percentiles, Scope, Selection, WaitParts};
 pub use figures::span::SpanFigures;
+pub use figures::step_parts::{PartedStep, StepParts};
 pub use figures::step_table::{ColumnSummary, StepRow};
 pub use figures::streams::{STREAMS_PAIRED, StreamPair, StreamPairs};
 pub use figures::sync_callers::{SyncCaller, SyncCallers, SyncLine};

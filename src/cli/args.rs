@@ -13,10 +13,12 @@ use crate::time::{TimeRange, parse_ns, parse_range};
 use crate::view::Theme;
 
 mod export;
+mod html;
 mod ranks;
 mod why;
 
 pub use export::Export;
+pub use html::Html;
 pub use ranks::{Ranks, Sort};
 pub use why::Why;
 
@@ -174,6 +176,9 @@ pub struct Report {
     #[command(flatten)]
     /// One table instead of the whole report.
     pub by: By,
+    #[command(flatten)]
+    /// One file to send.
+    pub html: Html,
     /// Also a table of fixed windows of this width: 1s, 250ms.
     #[arg(long, value_name = "TIME", value_parser = parse_positive)]
     pub windows: Option<i64>,

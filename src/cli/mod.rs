@@ -13,6 +13,8 @@ use crate::import::LoadError;
 mod against;
 mod analyse;
 mod args;
+#[cfg(feature = "png")]
+mod both;
 mod by;
 mod check;
 mod compare;

@@ -1,15 +1,14 @@
 //! `stallscope png AFTER --before BEFORE`: what changed, as a picture.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use super::analyse::{self, Analysed};
 use super::args::{Png, Scope};
+use super::both::Both;
 use super::messages::warn;
 use super::table::printable;
-use super::{CliError, EXIT_INCONCLUSIVE, load, png, recordings};
-use crate::analysis::compare::{Alike, CompareOptions, Recording, compare};
+use super::{CliError, EXIT_INCONCLUSIVE, png, recordings};
 use crate::export::png::{SIGNATURE, WIDTHS, render_comparison};
 use crate::output;
 use crate::view::{CompareInput, CompareSide, Lod, RowTree};
@@ -23,32 +22,12 @@ pub fn run(args: &Png, before: &Path, out: &mut dyn Write) -> Result<u8, CliErro
         let named = files.iter().flatten().chain(&picture.rules);
         png::spare(&picture.output, &SIGNATURE, named.map(AsRef::as_ref))?;
     }
-    let mut scope = Scope {
+    let scope = Scope {
         rules: picture.rules.clone(),
         loop_lanes: picture.loop_lanes.clone(),
         ..Scope::default()
     };
-    let open = |paths: &[PathBuf], scope: &Scope| -> Result<(Analysed, Recording), CliError> {
-        let a = analyse::analyse(load::open(paths, &picture.input.open)?, scope)?;
-        let recording = Recording::of(&a.analysis, &recordings::told(&a));
-        Ok((a, recording))
-    };
-    let mut sides = [open(&files[0], &scope)?, open(&files[1], &scope)?];
-    let of = |sides: &[(Analysed, Recording); 2]| sides.each_ref().map(|s| [s.1.clone()]);
-    let [b, a] = of(&sides);
-    let alike = Alike::of(&b, &a, None);
-    scope.steps = alike.class;
-    for (i, again) in alike.recomputed.into_iter().enumerate() {
-        if again {
-            sides[i] = open(&files[i], &scope)?;
-        }
-    }
-    let [b, a] = of(&sides);
-    let options = CompareOptions {
-        alike,
-        ..CompareOptions::default()
-    };
-    let found = compare(&b, &a, &options);
+    let Both { sides, found } = Both::open(&files, &picture.input.open, &scope)?;
     if !to_stdout {
         let sources = sides.iter().flat_map(|s| s.0.analysis.trace().sources());
         png::spare(

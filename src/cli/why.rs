@@ -8,7 +8,7 @@ use super::analyse::{self, Analysed};
 use super::args::Why;
 use super::table::{Table, bytes, ms, percent, printable, sentence, were};
 use super::{CliError, EXIT_INCONCLUSIVE, load};
-use crate::analysis::{Cause, FileRead, Group, Kind, LoopCause, Totals, Waiting, counted};
+use crate::analysis::{Cause, FileRead, Group, Kind, Totals, Waiting, counted};
 use crate::export::report::{cause_of_loop, cause_of_wait};
 use crate::time::{about_ns, format_ns};
 
@@ -131,22 +131,7 @@ pub fn summary(out: &mut String, a: &Analysed, rank: usize) {
 }
 
 fn two_lines(out: &mut String, a: &Analysed, rank: usize, waiting: &Waiting) {
-    let t = &waiting.totals;
-    let group = match (waiting.cause, waiting.group) {
-        (LoopCause::Of(_) | LoopCause::Unknown, _) | (_, None) => String::new(),
-        (_, Some(group)) => format!(", mostly {}", group.word()),
-    };
-    // What the GPU worked through is left out, as far as its work is known.
-    let of = match a.analysis.ranks()[rank].gpu {
-        Some(_) => ", without what the GPU worked through",
-        None => "; what of that the GPU worked through is not recorded",
-    };
-    out.push_str(&sentence(&format!(
-        "Comes from: {}{group}. First waits {}, later ones {}{of}.",
-        waiting.cause.words(),
-        about_ns(t.first),
-        about_ns(t.later),
-    )));
+    out.push_str(&sentence(&a.analysis.waiting_text(rank, waiting)));
     let advice = printable(&a.analysis.advice(rank, a.window, waiting));
     out.push_str(&sentence(&advice));
 }

@@ -3,6 +3,10 @@
 pub mod baseline;
 pub mod callers;
 pub mod comparison;
+#[cfg(feature = "png")]
+mod escape;
+#[cfg(feature = "png")]
+pub mod html;
 pub mod memory;
 pub mod names;
 #[cfg(feature = "png")]

@@ -1,19 +1,21 @@
 //! The timeline as an SVG: the draw list of the PNG, each item an element. Text stays text, spans have their name and
 //! length as a tooltip, nothing refers to anything outside the file. Equal input gives equal bytes.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
 use egui::{Context, LayerId, Painter, Pos2, RawInput, Vec2};
 
+use super::escape::Escaped;
 use super::png::{PictureSize, Plan, PngError, PngOptions};
 use crate::analysis::Analysis;
 use crate::model::Trace;
-use crate::paint::{Line, font_id, fonts, line};
+use crate::paint::{font_id, fonts, line};
 use crate::time::format_ns;
 use crate::view::{
-    ArrowEnd, DrawList, Font, Item, MarkKind, Point, Rect, Rgba, Rows, Section, SectionKind, Text,
-    arrow_curve,
+    ArrowEnd, DrawList, Font, Item, MarkKind, Point, Rect, Rgba, Rows, Section, SectionKind, Size,
+    Text, arrow_curve,
 };
 
 /// Narrower spans have no tooltip, points.
@@ -46,37 +48,60 @@ pub fn render_svg(
     };
     let plan = Plan::new(trace, analysis, rows, &options)?;
     let lists = plan.lists(trace, analysis);
-    let size = plan.points();
-    let mut svg = Svg::default();
-    // One pass lays all texts out; nothing is painted.
-    let context = Context::default();
-    context.set_fonts(fonts());
-    let screen = egui::Rect::from_min_size(Pos2::ZERO, Vec2::new(size.width, size.height));
-    let input = RawInput {
-        screen_rect: Some(screen),
-        time: Some(0.0),
-        ..RawInput::default()
+    let about = plan.about(analysis);
+    let look = Look {
+        ids: "",
+        shown: &|text| Cow::Borrowed(text),
     };
-    let mut output = context.run_ui(input, |ui| {
-        let painter = Painter::new(ui.ctx().clone(), LayerId::background(), screen);
-        svg = Svg::default();
-        for (y, list) in &lists {
-            svg.list(list, *y, trace, &painter);
-        }
-    });
-    output.textures_delta.clear();
-    let mut out = String::with_capacity(svg.body.len() + svg.shared.len() + 1_024);
+    let svg = Svg::drawn(&lists, plan.points(), Some(trace), look);
+    let mut out = String::new();
     // Writing to a string cannot fail.
-    let _ = svg.document(&mut out, &plan, analysis);
+    let _ = svg.document(&mut out, &plan, &about);
     Ok(Drawing {
         svg: out,
         layout: plan.layout(),
     })
 }
 
+/// How a drawing fits into a page that holds several.
+#[derive(Clone, Copy)]
+pub struct Look<'a> {
+    /// What ids in it begin with: no two drawings of a page share one.
+    pub ids: &'a str,
+    /// What is shown of a text.
+    pub shown: &'a dyn Fn(&str) -> Cow<'_, str>,
+}
+
+/// Draws a picture for the inside of an HTML page, as wide as there is room.
+///
+/// # Errors
+/// As [`render_svg`].
+pub fn render_inline(
+    trace: &Trace,
+    analysis: &Analysis,
+    rows: &Rows,
+    options: &PngOptions,
+    look: Look<'_>,
+) -> Result<Drawing, PngError> {
+    let plan = Plan::new(trace, analysis, rows, options)?;
+    let lists = plan.lists(trace, analysis);
+    let svg = Svg::drawn(&lists, plan.points(), Some(trace), look);
+    Ok(Drawing {
+        svg: svg.inline(plan.points(), plan.background()),
+        layout: plan.layout(),
+    })
+}
+
+/// Draws a list for the inside of an HTML page.
+#[must_use]
+pub fn list_inline(list: &DrawList, background: Rgba, look: Look<'_>) -> String {
+    let lists = [(0.0, list.clone())];
+    Svg::drawn(&lists, list.size, None, look).inline(list.size, background)
+}
+
 /// What was written so far.
-#[derive(Default)]
-struct Svg {
+struct Svg<'a> {
+    look: Look<'a>,
     body: String,
     /// Patterns, gradients and clip paths.
     shared: String,
@@ -87,8 +112,42 @@ struct Svg {
     path: Option<(Rgba, String)>,
 }
 
-impl Svg {
-    fn document(&self, out: &mut String, plan: &Plan, analysis: &Analysis) -> fmt::Result {
+impl<'a> Svg<'a> {
+    fn new(look: Look<'a>) -> Self {
+        Self {
+            look,
+            body: String::new(),
+            shared: String::new(),
+            ids: BTreeMap::new(),
+            clips: 0,
+            path: None,
+        }
+    }
+
+    /// Lists, each with its distance from the top, points.
+    fn drawn(lists: &[(f32, DrawList)], size: Size, trace: Option<&Trace>, look: Look<'a>) -> Self {
+        let mut svg = Self::new(look);
+        // One pass lays all texts out; nothing is painted.
+        let context = Context::default();
+        context.set_fonts(fonts());
+        let screen = egui::Rect::from_min_size(Pos2::ZERO, Vec2::new(size.width, size.height));
+        let input = RawInput {
+            screen_rect: Some(screen),
+            time: Some(0.0),
+            ..RawInput::default()
+        };
+        let mut output = context.run_ui(input, |ui| {
+            let painter = Painter::new(ui.ctx().clone(), LayerId::background(), screen);
+            svg = Self::new(look);
+            for (y, list) in lists {
+                svg.list(list, *y, trace, &painter);
+            }
+        });
+        output.textures_delta.clear();
+        svg
+    }
+
+    fn document(&self, out: &mut String, plan: &Plan, about: &str) -> fmt::Result {
         let size = plan.points();
         let (w, h) = (num(size.width), num(size.height));
         writeln!(
@@ -96,17 +155,29 @@ impl Svg {
             r#"<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}">"#
         )?;
         writeln!(out, "<title>{}</title>", Escaped(plan.title()))?;
-        let about = plan.about(analysis);
-        writeln!(out, "<desc>{}</desc>", Escaped(&about))?;
+        writeln!(out, "<desc>{}</desc>", Escaped(about))?;
+        self.content(out, (&w, &h), plan.background())
+    }
+
+    /// Without a namespace, which HTML knows, and with the size of the room that there is.
+    fn inline(&self, size: Size, background: Rgba) -> String {
+        let (w, h) = (num(size.width), num(size.height));
+        let mut out = format!("<svg viewBox=\"0 0 {w} {h}\">\n");
+        // Writing to a string cannot fail.
+        let _ = self.content(&mut out, (&w, &h), background);
+        out
+    }
+
+    fn content(&self, out: &mut String, (w, h): (&str, &str), background: Rgba) -> fmt::Result {
         writeln!(out, "<defs>{}</defs>", self.shared)?;
-        let back = Paint("fill", plan.background());
+        let back = Paint("fill", background);
         writeln!(out, r#"<rect width="{w}" height="{h}"{back}/>"#)?;
         out.push_str(&self.body);
         out.push_str("</svg>\n");
         Ok(())
     }
 
-    fn list(&mut self, list: &DrawList, y: f32, trace: &Trace, painter: &Painter) {
+    fn list(&mut self, list: &DrawList, y: f32, trace: Option<&Trace>, painter: &Painter) {
         let _ = writeln!(
             self.body,
             r#"<g transform="translate(0 {})" shape-rendering="crispEdges">"#,
@@ -115,7 +186,9 @@ impl Svg {
         for section in &list.sections {
             self.section(section, painter);
         }
-        self.tooltips(list, trace);
+        if let Some(trace) = trace {
+            self.tooltips(list, trace);
+        }
         self.body.push_str("</g>\n");
     }
 
@@ -124,13 +197,13 @@ impl Svg {
             return;
         }
         self.clips += 1;
-        let id = self.clips;
+        let (ids, id) = (self.look.ids, self.clips);
         let _ = write!(
             self.shared,
-            r#"<clipPath id="c{id}"><rect{}/></clipPath>"#,
+            r#"<clipPath id="{ids}c{id}"><rect{}/></clipPath>"#,
             Box(section.clip)
         );
-        let _ = writeln!(self.body, r#"<g clip-path="url(#c{id})">"#);
+        let _ = writeln!(self.body, r#"<g clip-path="url(#{ids}c{id})">"#);
         for item in &section.items {
             self.item(item, section, painter);
         }
@@ -191,10 +264,7 @@ impl Svg {
                 true => self.curve(*from, *to, color.percent(45), 1.0),
                 false => self.arrow((*from, *to), *color, *halo, *end),
             },
-            Item::Text(text) => match line(text, painter) {
-                Some(line) => self.text(text, &line),
-                None => Ok(()),
-            },
+            Item::Text(text) => self.text(text, painter),
         };
     }
 
@@ -251,7 +321,7 @@ impl Svg {
             r#"width="{p}" height="{p}" patternUnits="userSpaceOnUse"><path d="M0 0H{l}L0 {l}ZM{p} 0V{l}L{l} {p}H0Z"{fill} shape-rendering="auto"/></pattern>"#
         );
         let id = self.shared_id("pattern", &tile);
-        writeln!(self.body, r#"<rect{} fill="url(#s{id})"/>"#, Box(rect))
+        writeln!(self.body, r#"<rect{} fill="url(#{id})"/>"#, Box(rect))
     }
 
     /// Teeth 2 wide, from `first` on in each `step`.
@@ -264,7 +334,7 @@ impl Svg {
             r#"width="{step}" height="64" patternUnits="userSpaceOnUse"><rect x="{first}" width="2" height="64"{fill}/></pattern>"#
         );
         let id = self.shared_id("pattern", &tile);
-        writeln!(self.body, r#"<rect{} fill="url(#s{id})"/>"#, Box(rect))
+        writeln!(self.body, r#"<rect{} fill="url(#{id})"/>"#, Box(rect))
     }
 
     fn fade(&mut self, rect: Rect, from: Rgba, to: Rgba) -> fmt::Result {
@@ -277,15 +347,16 @@ impl Svg {
             "linearGradient",
             &format!(">{}</linearGradient>", stops.concat()),
         );
-        writeln!(self.body, r#"<rect{} fill="url(#s{id})"/>"#, Box(rect))
+        writeln!(self.body, r#"<rect{} fill="url(#{id})"/>"#, Box(rect))
     }
 
     /// The id of something that elements refer to, written once.
-    fn shared_id(&mut self, element: &str, rest: &str) -> usize {
+    fn shared_id(&mut self, element: &str, rest: &str) -> String {
         let next = self.ids.len();
-        let id = *self.ids.entry(rest.to_owned()).or_insert(next);
-        if id == next {
-            let _ = write!(self.shared, r#"<{element} id="s{id}" {rest}"#);
+        let place = *self.ids.entry(rest.to_owned()).or_insert(next);
+        let id = format!("{}s{place}", self.look.ids);
+        if place == next {
+            let _ = write!(self.shared, r#"<{element} id="{id}" {rest}"#);
         }
         id
     }
@@ -351,7 +422,14 @@ impl Svg {
     }
 
     /// With the width that it was laid out with: another font does not overlap.
-    fn text(&mut self, text: &Text, line: &Line) -> fmt::Result {
+    fn text(&mut self, text: &Text, painter: &Painter) -> fmt::Result {
+        let shown = Text {
+            text: (self.look.shown)(&text.text).into_owned(),
+            ..text.clone()
+        };
+        let Some(line) = line(&shown, painter) else {
+            return Ok(());
+        };
         let (x, y, width) = (num(line.x), num(line.y), num(line.width));
         let family = match text.font {
             Font::Label => "monospace",
@@ -387,11 +465,8 @@ impl Svg {
             if !single || rect.width() < TOOLTIP_FROM || rect.is_empty() {
                 continue;
             }
-            let name: String = trace
-                .span_name(mark.first)
-                .chars()
-                .take(TOOLTIP_CHARS)
-                .collect();
+            let name = (self.look.shown)(trace.span_name(mark.first));
+            let name: String = name.chars().take(TOOLTIP_CHARS).collect();
             let length = format_ns(trace.spans().dur(mark.first));
             let (at, name) = (Box(rect), Escaped(&name));
             let _ = writeln!(
@@ -452,26 +527,6 @@ impl fmt::Display for Paint {
     }
 }
 
-/// A text of XML: signs that mean something there are escaped, and those that no XML may hold are left out.
-struct Escaped<'a>(&'a str);
-
-impl fmt::Display for Escaped<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for c in self.0.chars() {
-            match c {
-                '&' => f.write_str("&amp;")?,
-                '<' => f.write_str("&lt;")?,
-                '>' => f.write_str("&gt;")?,
-                '"' => f.write_str("&quot;")?,
-                '\t' | '\n' | '\r' => f.write_char(' ')?,
-                '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}' => {}
-                _ => f.write_char(c)?,
-            }
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -481,12 +536,5 @@ mod tests {
         let all = [0.0, 1.0, -2.5, 3.046, 1e9, f32::NAN].map(num);
         assert_eq!(all, ["0", "1", "-2.5", "3.05", "10000000", "0"]);
         assert_eq!(num(-0.001), "0");
-    }
-
-    #[test]
-    fn texts_are_escaped_and_hold_no_control_character() {
-        let text = "void k<int&>(\"a\")\u{1}\n\u{7f}µ";
-        let shown = Escaped(text).to_string();
-        assert_eq!(shown, "void k&lt;int&amp;&gt;(&quot;a&quot;) µ");
     }
 }

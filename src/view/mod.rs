@@ -12,6 +12,7 @@ mod layout;
 mod lod;
 mod ranks;
 mod rows;
+mod steps;
 mod theme;
 pub mod ticks;
 mod viewport;
@@ -41,5 +42,6 @@ pub use rows::{
     MAX_OPEN_FRAMES, MAX_OPEN_WORKERS, Node, NodeId, NodeKind, QUIET_SHARE, ROW_HEIGHT, Row,
     RowKind, RowState, RowTree, Rows, SUMMARY_HEIGHT, Summary, instants_out_of_view,
 };
+pub use steps::{StepsInput, steps as steps_picture};
 pub use theme::{READABLE, Swatch, Theme, contrast};
 pub use viewport::{GUTTER, MIN_WINDOW_NS, Viewport, Window};

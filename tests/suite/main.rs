@@ -23,6 +23,7 @@ mod confusion;
 mod containers;
 mod counters;
 mod fuzz_smoke;
+mod html;
 mod identity;
 mod import_broken;
 mod import_dftracer;

@@ -21,6 +21,7 @@ pub(super) mod rates;
 pub(super) mod recorded;
 pub(super) mod selection;
 pub(super) mod span;
+pub(super) mod step_parts;
 pub(super) mod step_table;
 pub(super) mod streams;
 pub(super) mod sync_callers;

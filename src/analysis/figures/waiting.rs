@@ -5,7 +5,7 @@ use crate::analysis::cause::decide::{LoopCause, decide};
 use crate::analysis::cause::parts::Group;
 use crate::analysis::cause::totals::Totals;
 use crate::analysis::sums::stats::percentile;
-use crate::time::TimeRange;
+use crate::time::{TimeRange, about_ns};
 
 /// What a loop's waiting comes from.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,6 +68,30 @@ pub(in crate::analysis) fn loads_slowly(
 }
 
 impl Analysis {
+    /// What a rank's waiting comes from, in a sentence.
+    ///
+    /// # Panics
+    /// If there is no such rank.
+    #[must_use]
+    pub fn waiting_text(&self, rank: usize, waiting: &Waiting) -> String {
+        let t = &waiting.totals;
+        let group = match (waiting.cause, waiting.group) {
+            (LoopCause::Of(_) | LoopCause::Unknown, _) | (_, None) => String::new(),
+            (_, Some(group)) => format!(", mostly {}", group.word()),
+        };
+        // What the GPU worked through is left out, as far as its work is known.
+        let of = match self.ranks[rank].gpu {
+            Some(_) => ", without what the GPU worked through",
+            None => "; what of that the GPU worked through is not recorded",
+        };
+        format!(
+            "Comes from: {}{group}. First waits {}, later ones {}{of}.",
+            waiting.cause.words(),
+            about_ns(t.first),
+            about_ns(t.later),
+        )
+    }
+
     /// How slowly a rank loads beside others, all given by indices; see [`SlowLoading`].
     ///
     /// # Panics

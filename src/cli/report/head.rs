@@ -1,6 +1,5 @@
 //! The beginning and the end of the report: title, waits, ranks; notices.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::super::analyse::Analysed;
@@ -8,7 +7,7 @@ use super::super::notices;
 use super::super::rows;
 use super::super::table::{Table, ms, percent, printable};
 use super::{heading, of_rank, say};
-use crate::analysis::{JobVerdict, Missing, Verdict, counted};
+use crate::analysis::{JobVerdict, Verdict, counted};
 use crate::columns::{Output, RANK, shown};
 use crate::model::LaneId;
 use crate::time::{format_count, format_ns};
@@ -407,42 +406,10 @@ fn in_full(out: &mut String, a: &Analysed, verdict: &Verdict) {
     missing(out, a, std::slice::from_ref(verdict), &said);
 }
 
-/// What was not recorded, once each, without what was said before.
+/// What was not recorded.
 fn missing(out: &mut String, a: &Analysed, verdicts: &[Verdict], said: &[&str]) {
-    let all: BTreeSet<Missing> = verdicts
-        .iter()
-        .flat_map(|v| v.missing.iter().copied())
-        .collect();
-    // Without waits and steps there is no loop whose workers could be missed.
-    let no_loop = all.contains(&Missing::NoFetch) && all.contains(&Missing::NoSteps);
-    for what in all {
-        if no_loop && what == Missing::NoWorkers {
-            continue;
-        }
-        // Ranks may lack the same for different reasons.
-        let mut groups: BTreeMap<(bool, String), Vec<String>> = BTreeMap::new();
-        for v in verdicts.iter().filter(|v| v.missing.contains(&what)) {
-            // Workers that do not exist are not missing from the record.
-            let none = what == Missing::NoWorkers && a.analysis.loads_by_itself(v.rank);
-            let key = (none, a.analysis.missing_text(v.rank, what));
-            let rank = a.analysis.ranks()[v.rank].rank.to_string();
-            groups.entry(key).or_default().push(rank);
-        }
-        for ((none, text), ranks) in groups {
-            if said.contains(&text.as_str()) {
-                continue;
-            }
-            let some = if ranks.len() < verdicts.len() {
-                format!(" (ranks {})", ranks.join(", "))
-            } else {
-                String::new()
-            };
-            let begin = match none || !what.is_signal() {
-                true => "Note",
-                false => "Not recorded",
-            };
-            wrapped(out, &format!("{begin}{some}: {text}"));
-        }
+    for text in a.analysis.missing_texts(verdicts, said) {
+        wrapped(out, &text);
     }
 }
 

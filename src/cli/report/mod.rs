@@ -15,6 +15,8 @@ mod by;
 mod cpu;
 mod gpu;
 mod head;
+#[cfg(feature = "png")]
+mod html;
 mod layers;
 mod memory;
 mod steps;
@@ -25,6 +27,15 @@ const IN_FULL: usize = 2;
 
 /// Runs the command.
 pub fn run(args: &Report, out: &mut dyn Write) -> Result<u8, CliError> {
+    if let Some(output) = &args.html.output {
+        #[cfg(feature = "png")]
+        return html::run(args, output, out);
+        #[cfg(not(feature = "png"))]
+        return Err(CliError::Usage(format!(
+            "{} is not written: this program was built without pictures, build it with the feature `png` or `gui`.",
+            output.display()
+        )));
+    }
     let opened = load::open(&args.input.paths, &args.input.open)?;
     let analysed = analyse::analyse(opened, &args.scope)?;
     if let Some(width) = args.windows {
@@ -36,8 +47,8 @@ pub fn run(args: &Report, out: &mut dyn Write) -> Result<u8, CliError> {
     if args.csv {
         steps::csv(&analysed, out)?;
     } else if args.json {
-        let text =
-            serde_json::to_string_pretty(&json(&analysed, args)).map_err(std::io::Error::from)?;
+        let text = serde_json::to_string_pretty(&json(&analysed, args.windows, args.brief))
+            .map_err(std::io::Error::from)?;
         writeln!(out, "{text}")?;
     } else {
         out.write_all(text(&analysed, args)?.as_bytes())?;
@@ -46,13 +57,13 @@ pub fn run(args: &Report, out: &mut dyn Write) -> Result<u8, CliError> {
 }
 
 /// Every figure, under stable paths; of one rank only where that was asked for.
-fn json(a: &Analysed, args: &Report) -> Value {
+fn json(a: &Analysed, windows: Option<i64>, brief: bool) -> Value {
     let trace = a.analysis.trace();
     let imported = a.report.notices.iter().map(|n| notices::to_json(trace, n));
     let options = ReportOptions {
         window: Some(a.window),
-        grid: args.windows,
-        light: args.brief,
+        grid: windows,
+        light: brief,
         recorder: recordings::told(a),
         incomplete: a.losses.unread || a.losses.incomplete,
         notices: imported.chain(of_analysis(a)).collect(),
@@ -63,9 +74,7 @@ fn json(a: &Analysed, args: &Report) -> Value {
         let memory = export::memory::memory(&a.analysis, a.window, a.number());
         value.insert("memory".to_owned(), memory);
     }
-    if !args.brief
-        && let Value::Object(value) = &mut value
-    {
+    if !brief && let Value::Object(value) = &mut value {
         let (of, rank) = (&a.analysis, a.number());
         let lag = export::callers::lag(of, a.window, rank);
         value.insert("lag".to_owned(), lag);

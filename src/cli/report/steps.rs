@@ -6,10 +6,9 @@ use super::super::analyse::Analysed;
 use super::super::rows::{self, cells, heads};
 use super::super::table::{Table, ms, shorten};
 use super::{heading, ms_or_dash, of_rank, say};
-use crate::analysis::{Basis, ColumnSummary, Pace, StepRow, counted};
+use crate::analysis::{ColumnSummary, StepRow, counted};
 use crate::columns::{Column, Output, STEP, WORKER, is_empty_phase, shown};
 use crate::export;
-use crate::time::about_ns;
 
 /// Steps listed from the beginning and from the end.
 const LISTED: usize = 12;
@@ -51,7 +50,7 @@ pub fn steps(out: &mut String, a: &Analysed, rank: usize) {
         ),
     );
     if let Some(pace) = a.analysis.pace(&a.analysis.judged(rank, a.window)) {
-        say(out, &pace_text(&pace));
+        say(out, &pace.text());
     }
     let mut columns = shown(STEP, Output::Text, "");
     columns.retain(|c| !is_empty_phase(c, &a.analysis, rows.iter().copied()));
@@ -84,23 +83,6 @@ pub fn steps(out: &mut String, a: &Analysed, rank: usize) {
         out,
         "GPU lag: how long after the step's end its last GPU work ends; negative: before. First steps of a loader's run are marked ^.",
     );
-}
-
-/// What a step takes, and why that is not the median where both differ much.
-fn pace_text(pace: &Pace) -> String {
-    let steps = counted(pace.steps as u64, "judged step");
-    let how = match pace.basis {
-        Basis::Median => format!("median of {steps}"),
-        Basis::Drained => format!("mean of {steps}, to the end of their GPU work"),
-        Basis::CpuMean => format!("mean of {steps}, CPU clock"),
-    };
-    let median = pace.instead_of_median().map_or_else(String::new, |why| {
-        format!(
-            "; the CPU's steps have a median of {}: {why}",
-            about_ns(pace.median)
-        )
-    });
-    format!("{} a step ({how}{median}).", about_ns(pace.per_step()))
 }
 
 /// The first and last rows with a gap, or all.

@@ -2,7 +2,6 @@
 
 use super::{GAP, Scene, filled, parts, words};
 use crate::analysis::compare::{Answer, Direction, Figure, decimals};
-use crate::analysis::part_title;
 use crate::time::Unit;
 use crate::view::draw::{Align, Font, Item, SectionKind};
 use crate::view::geom::{Point, Rect};
@@ -59,22 +58,7 @@ pub(super) fn draw(scene: &mut Scene<'_>) {
             let rect = Rect::new(a, tops[side], b, tops[side] + BAR);
             middle = (a + b) / 2.0;
             at[side] = at[side].saturating_add(lengths[side]);
-            parts::piece(theme, part.name, rect, &mut items);
-            let title = part_title(part.name);
-            if title.chars().count() as f32 * ADVANCE + 8.0 <= rect.width() {
-                let y = (rect.y0 + rect.y1) / 2.0;
-                let plate = Rect::new(
-                    rect.x0 + 2.0,
-                    y - 7.0,
-                    rect.x0 + 8.0 + title.chars().count() as f32 * ADVANCE,
-                    y + 7.0,
-                );
-                // Lines of a hatch do not run through letters.
-                items.push(filled(plate, parts::fill(theme, part.name)));
-                let style = (Font::Small, parts::label(theme, part.name));
-                let place = (Align::Left, rect.width() - 6.0);
-                items.push(words((rect.x0 + 5.0, y), title, style, place));
-            }
+            parts::named_piece(theme, part.name, rect, &mut items);
         }
         // The ends of the part, joined.
         items.push(Item::Line {

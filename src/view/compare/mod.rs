@@ -16,7 +16,7 @@
 mod bars;
 mod columns;
 mod lanes;
-mod parts;
+pub(in crate::view) mod parts;
 
 use std::sync::Arc;
 
@@ -142,7 +142,7 @@ pub fn comparison(input: &CompareInput<'_>) -> Option<ComparePicture> {
     lanes::draw(&mut scene);
     bars::draw(&mut scene);
     columns::draw(&mut scene);
-    parts::legend(&mut scene);
+    scene.legend();
     let (width, height) = (input.width, scene.y);
     let mut list = scene.list;
     list.size = Size::new(width, height);
@@ -173,12 +173,12 @@ pub fn comparison(input: &CompareInput<'_>) -> Option<ComparePicture> {
     })
 }
 
-fn filled(rect: Rect, fill: Rgba) -> Item {
+pub(in crate::view) fn filled(rect: Rect, fill: Rgba) -> Item {
     Item::Rect { rect, fill }
 }
 
 /// A line of text.
-fn words(
+pub(in crate::view) fn words(
     at: (f32, f32),
     text: impl Into<String>,
     (font, color): (Font, Rgba),
@@ -269,6 +269,19 @@ impl Scene<'_> {
         let clip = Rect::new(0.0, 0.0, width, HEAD);
         self.section(SectionKind::Caption, clip, items);
         self.y = HEAD;
+    }
+
+    /// What the colours of the parts mean.
+    fn legend(&mut self) {
+        let Some(d) = &self.rank.decomposition else {
+            return;
+        };
+        let names = d.parts.iter().map(|p| p.name);
+        let sides = (self.x0() + 10.0, self.x1() - 10.0);
+        let (items, end) = parts::legend(self.input.theme, names, sides, self.y);
+        let clip = Rect::new(0.0, self.y, self.x1(), end);
+        self.section(SectionKind::Caption, clip, items);
+        self.y = end;
     }
 
     /// The time axis of both sides.

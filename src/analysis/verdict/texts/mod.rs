@@ -17,7 +17,9 @@ pub(in crate::analysis) mod comm;
 pub(in crate::analysis) mod coverage;
 mod idle;
 pub(in crate::analysis) mod late;
+mod missing;
 mod nothing;
+mod pace;
 mod waits;
 
 /// Printed under every throughput that comes from a torch.profiler trace.

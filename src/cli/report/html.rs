@@ -1,0 +1,163 @@
+//! `stallscope report --html`: one file to send.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::super::analyse;
+use super::super::args::{Report, Scope};
+use super::super::both::Both;
+use super::super::png::name_of;
+use super::super::table::{bytes, printable};
+use super::super::{CliError, EXIT_INCONCLUSIVE, load, recordings};
+use super::json;
+use crate::analysis::Analysis;
+use crate::export::html::{Before, HtmlInput, Privacy, html};
+use crate::output;
+
+/// What a report begins with.
+const BEGINS: &[u8] = b"<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>";
+
+/// Writes the file. The exit code is 4 where the two recordings cannot be compared.
+pub fn run(args: &Report, output: &Path, out: &mut dyn Write) -> Result<u8, CliError> {
+    let to_stdout = output.as_os_str() == "-";
+    let before = args.html.before.as_deref().map(recordings::files);
+    let named = args.input.paths.iter().chain(before.iter().flatten());
+    if !to_stdout {
+        spare(output, named.chain(&args.scope.rules).map(AsRef::as_ref))?;
+    }
+    let (own, both) = match &before {
+        None => {
+            let opened = load::open(&args.input.paths, &args.input.open)?;
+            (Some(analyse::analyse(opened, &args.scope)?), None)
+        }
+        Some(before) => {
+            let files = [before.clone(), args.input.paths.clone()];
+            (
+                None,
+                Some(Both::open(&files, &args.input.open, &args.scope)?),
+            )
+        }
+    };
+    let a = match (&own, &both) {
+        (Some(own), _) => own,
+        (None, Some(both)) => &both.sides[1].0,
+        (None, None) => return Ok(0),
+    };
+    let sides: Vec<&Analysis> = match &both {
+        Some(both) => both.sides.iter().map(|s| &s.0.analysis).collect(),
+        None => vec![&a.analysis],
+    };
+    if !to_stdout {
+        let sources = sides.iter().flat_map(|a| a.trace().sources());
+        spare(output, sources.map(|s| s.path.as_ref()))?;
+    }
+    let runs = a.analysis.identity().runs.len();
+    if runs > 1 && a.rank.is_none() {
+        return Err(CliError::Usage(format!(
+            "There are {runs} runs, and nothing holds for several runs together: open one of them, or one rank with --rank."
+        )));
+    }
+    let privacy = match args.html.show_paths {
+        true => Privacy::everything(),
+        false => Privacy::of(&sides),
+    };
+    // As `report --json --brief` prints it.
+    let report = json(a, None, true);
+    let names = before
+        .as_ref()
+        .map(|b| [name_of(b), name_of(&args.input.paths)]);
+    let compared = both
+        .as_ref()
+        .zip(names.as_ref())
+        .map(|(both, names)| Before {
+            analysis: &both.sides[0].0.analysis,
+            recordings: both.sides.each_ref().map(|s| &s.1),
+            names: names.each_ref().map(String::as_str),
+            found: &both.found,
+        });
+    let page = html(&HtmlInput {
+        analysis: &a.analysis,
+        window: a.window,
+        chosen: a.chosen,
+        rank: a.rank,
+        title: &name_of(&args.input.paths),
+        files: &files(&sides),
+        command: &command(args, output, before.as_deref()),
+        report: &report,
+        before: compared,
+        privacy: &privacy,
+    });
+    let path = if to_stdout {
+        out.write_all(page.as_bytes())?;
+        "Report".to_owned()
+    } else {
+        output::write(output, page.as_bytes()).map_err(|error| CliError::File {
+            what: "The report cannot be written",
+            error,
+            path: output.to_owned(),
+        })?;
+        printable(&output.display().to_string())
+    };
+    let size = bytes(page.len() as u64);
+    let headline = both
+        .as_ref()
+        .map_or(String::new(), |b| format!(". {}", b.found.headline()));
+    let _ = writeln!(std::io::stderr().lock(), "{path}: {size}{headline}");
+    let refused = both.is_some_and(|b| b.found.refused.is_some());
+    Ok(if refused { EXIT_INCONCLUSIVE } else { 0 })
+}
+
+/// Refuses to write over what is read.
+fn spare<'a>(output: &Path, inputs: impl IntoIterator<Item = &'a Path>) -> Result<(), CliError> {
+    let Some(conflict) = output::conflict(output, BEGINS, inputs) else {
+        return Ok(());
+    };
+    Err(CliError::Usage(format!(
+        "The report is not written: {}. Choose another file for --html.",
+        printable(&conflict.to_string())
+    )))
+}
+
+/// The files that were read: before first.
+fn files(sides: &[&Analysis]) -> Vec<String> {
+    let sources = sides.iter().flat_map(|a| a.trace().sources());
+    sources.map(|s| s.path.display().to_string()).collect()
+}
+
+/// The command that makes the page again, as a shell reads it.
+fn command(args: &Report, output: &Path, before: Option<&[PathBuf]>) -> String {
+    let mut words = vec!["stallscope".to_owned(), "report".to_owned()];
+    let word = |path: &Path| path.display().to_string();
+    words.extend(args.input.paths.iter().map(|p| word(p)));
+    words.extend(["--html".to_owned(), word(output)]);
+    if let Some(before) = before {
+        let files: Vec<String> = before.iter().map(|p| word(p)).collect();
+        words.extend(["--before".to_owned(), files.join("+")]);
+    }
+    let Scope {
+        range,
+        rank,
+        rules,
+        steps: _,
+        loop_lanes,
+        max_drift,
+        trust_clocks,
+    } = &args.scope;
+    let mut option = |name: &str, value: Option<String>| {
+        words.extend(value.into_iter().flat_map(|v| [name.to_owned(), v]));
+    };
+    option("--range", range.clone());
+    option("--rank", rank.map(|r| r.to_string()));
+    option("--rules", rules.as_deref().map(word));
+    for lane in loop_lanes {
+        option("--loop", Some(lane.clone()));
+    }
+    option("--max-drift", max_drift.map(|ppm| ppm.to_string()));
+    if *trust_clocks {
+        words.push("--trust-clocks".to_owned());
+    }
+    if args.html.show_paths {
+        words.push("--paths".to_owned());
+    }
+    words.join(" ")
+}
