@@ -21,6 +21,7 @@ pub mod output;
 pub mod paint;
 pub mod ranks;
 pub mod samples;
+pub mod schema;
 pub mod tables;
 pub mod time;
 pub mod view;

@@ -53,6 +53,7 @@ pub use collectives::arrival::{Arrival, Arrivals};
 pub use collectives::attendance::Attendance;
 pub use collectives::kinds::{CollectiveKind, NotCompared};
 pub use collectives::matching::{Collective, CommGroup, Matched, Matching, Member, matching};
+pub use collectives::own::{MatchedPart, RankCollectives};
 pub use collectives::ranks::{Collectives, Ends, Own};
 pub use figures::as_if::{AsIf, Otherwise};
 pub use figures::chain::{ChainLink, ChainPart, Spent};

@@ -9,6 +9,7 @@ use super::by::By;
 pub use super::percent::Percent;
 use crate::analysis::ClockSettings;
 use crate::analysis::{IssueKind, StepClass};
+use crate::schema::Document;
 use crate::time::{TimeRange, parse_ns, parse_range};
 use crate::view::Theme;
 
@@ -70,12 +71,14 @@ pub enum Command {
     /// Say why the loop waited: from a wait to the batch, the worker, what it did, the item and the file; the exit code is
     /// 4 where that cannot be told of the wait asked for.
     Why(Why),
-    /// Write rows for other programs, as Parquet or CSV: steps, waits, kernels, spans (see docs/tables.md); or a part of the
-    /// trace as a smaller one (--trim). The exit code is 4 where nothing of the kind was recorded.
+    /// Write rows for other programs, as Parquet or CSV: steps, waits, kernels, collectives, spans (see docs/tables.md); or
+    /// a part of the trace as a smaller one (--trim). The exit code is 4 where nothing of the kind was recorded.
     Export(Export),
     /// Open many ranks one after the other: who is late, how often, how much it costs the others, why. The exit code is 1
     /// where some rank could not be read, 4 where late ranks cannot be told.
     Ranks(Ranks),
+    /// Print what JSON and tables hold, for programs: JSON Schema of a command's JSON, or the columns of tables.
+    Schema(Schema),
     /// Open a bundled sample in the window; without a display, print its report.
     Demo(Demo),
 }
@@ -398,6 +401,20 @@ pub struct Whatif {
     /// JSON instead of text.
     #[arg(long)]
     pub json: bool,
+}
+
+/// `stallscope schema`.
+#[derive(Args, Debug)]
+pub struct Schema {
+    /// Of what.
+    #[arg(value_name = "WHAT", default_value = "report", value_parser = documents())]
+    pub what: Document,
+}
+
+/// Documents by their names.
+fn documents() -> impl TypedValueParser<Value = Document> {
+    PossibleValuesParser::new(Document::ALL.map(Document::key))
+        .map(|name| Document::named(&name).unwrap_or(Document::Report))
 }
 
 /// `stallscope demo`.

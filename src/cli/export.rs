@@ -60,6 +60,8 @@ pub fn run(args: &Export, out: &mut dyn Write) -> Result<u8, CliError> {
             rows.retain(|r| args.layers.is_empty() || asked(&r.layer));
             rows
         })
+    } else if args.collectives {
+        table.of_collectives(out)
     } else {
         table.of_spans(out)
     }
@@ -192,6 +194,18 @@ impl Table<'_> {
             return Ok(self.nothing(none));
         }
         self.write(out, all.into_iter())
+    }
+
+    fn of_collectives(&self, out: &mut dyn Write) -> Result<u8, CliError> {
+        let (analysis, args) = (&self.a.analysis, self.a.args());
+        // Keys are those of all ranks, also where only one is asked for.
+        let ranks = 0..analysis.ranks().len();
+        let all: Vec<_> = ranks.map(|r| analysis.rank_collectives(r, &args)).collect();
+        let named: Vec<_> = all.iter().enumerate().collect();
+        let by_step = tables::keys_by_step(analysis, &named);
+        self.of_ranks(out, "no collectives", |whose| {
+            tables::collectives(analysis, whose, self.a.window, &all[whose.rank], &by_step)
+        })
     }
 
     fn of_spans(&self, out: &mut dyn Write) -> Result<u8, CliError> {

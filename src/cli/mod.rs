@@ -37,6 +37,7 @@ mod recordings;
 mod report;
 mod rows;
 mod runs;
+mod schema;
 mod spare;
 mod steady;
 mod table;
@@ -242,6 +243,7 @@ fn run(command: Command, out: &mut dyn Write) -> Result<u8, CliError> {
         Command::Export(args) if args.trim.is_some() => trim::run(&args, out),
         Command::Export(args) => export::run(&args, out),
         Command::Ranks(args) => ranks::run(&args, out),
+        Command::Schema(args) => schema::run(&args, out),
         Command::Demo(args) => demo::run(&args, out),
     }
 }

@@ -205,6 +205,23 @@ impl<R> Column<R> {
         }
     }
 
+    /// What it is in JSON: its unit, with `?` where it may be null.
+    #[must_use]
+    pub const fn json_kind(&self) -> &'static str {
+        match self.get {
+            Get::Time(_) | Get::Mean(_) => "ns?",
+            Get::Count(_) => "count?",
+            Get::Bytes(_) => "bytes?",
+            Get::Average(_) => "number?",
+            Get::Share(_) => "share?",
+            Get::Rate(_) => "1/s?",
+            Get::Text(_) => "text?",
+            Get::Phase(_) => "text",
+            Get::Phases(_) => "ns",
+            Get::Flag(_) => "flag",
+        }
+    }
+
     /// Whether its cells are read as text: left-aligned, shortened where there is no room.
     #[must_use]
     pub const fn is_text(&self) -> bool {

@@ -18,7 +18,7 @@ use crate::model::LaneKind;
 use crate::time::TimeRange;
 
 /// Version of the report's paths.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// Numbers of workers that the what-if table shows.
 const WORKERS: [u32; 8] = [0, 1, 2, 3, 4, 6, 8, 16];

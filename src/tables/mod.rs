@@ -16,7 +16,7 @@ mod steps;
 mod waits;
 
 pub use arrivals::ArrivalsRow;
-pub use collectives::CollectivesRow;
+pub use collectives::{CollectivesRow, collectives, keys, keys_by_step, kind_of, name_of};
 pub use kernels::{KernelsRow, kernels};
 pub use notices::NoticesRow;
 pub use ranks::{Origin, RanksRow};

@@ -24,6 +24,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("ranks", &["time", "model", "import", "analysis"]),
+    ("schema", &["columns", "tables"]),
     ("samples", &["output"]),
     (
         "app",
@@ -35,8 +36,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "time", "output", "model", "import", "analysis", "columns", "tables", "view", "export",
-            "ranks", "samples",
+            "time", "output", "model", "import", "analysis", "columns", "tables", "schema", "view",
+            "export", "ranks", "samples",
         ],
     ),
     ("main", &["app", "cli"]),

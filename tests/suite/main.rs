@@ -22,6 +22,7 @@ mod compare;
 mod confusion;
 mod containers;
 mod counters;
+mod documents;
 mod fuzz_smoke;
 mod html;
 mod identity;

@@ -28,11 +28,14 @@ pub struct Export {
     /// A row per name of GPU operations in judged steps.
     #[arg(long, group = "what")]
     pub kernels: bool,
+    /// A row per collective of a rank; with the traces of several ranks, who waited for whom.
+    #[arg(long, group = "what")]
+    pub collectives: bool,
     /// A row per span.
     #[arg(long, group = "what")]
     pub spans: bool,
     /// With --spans or --kernels: only these layers (op) or those that they begin (gpu), as `report` names them.
-    #[arg(long, value_name = "LAYER", value_delimiter = ',', conflicts_with_all = ["steps", "waits"])]
+    #[arg(long, value_name = "LAYER", value_delimiter = ',', conflicts_with_all = ["steps", "waits", "collectives"])]
     pub layers: Vec<String>,
     /// The name of the run in the first column; without it the name of the first path.
     #[arg(long, value_name = "NAME")]

@@ -1,5 +1,7 @@
 //! Tables for other programs: their rows are the figures of the report, and each form holds the same.
 
+mod collectives;
+mod docs;
 mod export;
 #[cfg(feature = "parquet")]
 mod forms;
