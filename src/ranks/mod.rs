@@ -9,6 +9,7 @@
 //! Owns which files are of which rank and how much is in memory at once. Figures are those of `analysis`, and the order
 //! in which files happen to be ready changes nothing.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -171,15 +172,16 @@ pub fn files_of(
         let file = own.next()?;
         own.next().is_none().then(|| file.path.to_owned())
     };
-    if let Some(found) = numbers.iter().map(named).collect() {
-        return Ok(found);
+    let found: Option<BTreeSet<PathBuf>> = numbers.iter().map(named).collect();
+    if let Some(found) = found {
+        return Ok(found.into_iter().collect());
     }
     let all = open(paths, "", how, watch)?;
     let Some(run) = all.runs.first() else {
         return Ok(Vec::new());
     };
     let known = &run.across.run.numbers;
-    let mut out = Vec::new();
+    let mut out = BTreeSet::new();
     for number in numbers {
         let Ok(place) = known.binary_search(number) else {
             let path = paths.first().cloned().unwrap_or_default();
@@ -194,9 +196,7 @@ pub fn files_of(
         };
         out.extend(run.files[place].paths.clone());
     }
-    out.sort();
-    out.dedup();
-    Ok(out)
+    Ok(out.into_iter().collect())
 }
 
 /// Opens files and folders rank by rank. `name` is that of the run.

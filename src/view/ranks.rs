@@ -368,6 +368,11 @@ impl Scene<'_> {
             rect: matrix,
             fill: self.input.theme.canvas,
         };
+        items.push(Item::Outline {
+            rect: matrix,
+            color: self.input.theme.line,
+            width: 1.0,
+        });
         self.section(SectionKind::Background, matrix, vec![behind]);
         self.section(SectionKind::Lanes, matrix, items);
     }

@@ -124,12 +124,12 @@ impl Analysis {
         let lane = r
             .loop_lane
             .or_else(|| who.lanes_of(r.rank).first().copied());
-        let to_unix = lane.and_then(|lane| {
-            let source = trace.source(trace.lane(lane).source);
-            match source.clock {
-                Clock::Unix { zero } => Some(zero.saturating_sub(source.to_trace_ns)),
-                Clock::Unknown => None,
-            }
+        // A file of a GPU alone has no threads.
+        let source = lane.map(|lane| trace.source(trace.lane(lane).source));
+        let source = source.or_else(|| trace.sources().first());
+        let to_unix = source.and_then(|source| match source.clock {
+            Clock::Unix { zero } => Some(zero.saturating_sub(source.to_trace_ns)),
+            Clock::Unknown => None,
         });
         Ok(RankRow {
             rank: r.rank,

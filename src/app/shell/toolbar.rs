@@ -74,6 +74,9 @@ fn command_button(
 
 fn files_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
     command_button(ui, state, actions, Command::Open, "Open…");
+    if state.ranks.is_some() && state.doc.is_some() {
+        command_button(ui, state, actions, Command::Ranks, "Ranks");
+    }
     if !state.settings.recent.is_empty() {
         ui.menu_button("Recent ▾", |ui| {
             ui.set_min_width(280.0);
