@@ -23,7 +23,7 @@ use super::base::stalls::{self, Stalls};
 use super::base::steps;
 use super::base::syncs::{CallStarts, SyncBase};
 use super::base::tails;
-use super::cause;
+use super::cause::{self, RankCauses};
 use super::collectives::ranks as collectives;
 use super::figures::insight;
 use super::figures::recorded;
@@ -33,6 +33,7 @@ use super::identity::Identity;
 use super::layers::classify::{self, ArgSource, NoArgs};
 use super::layers::ids::LayerId;
 use super::layers::rules::Rules;
+use super::store::Store;
 use super::sums::watch::{Cancelled, OnProgress, Watch};
 use crate::model::{LaneId, Trace};
 use crate::time::TimeRange;
@@ -48,7 +49,7 @@ impl Analysis {
         options: &Options,
         progress: OnProgress<'_>,
     ) -> Result<Self, Cancelled> {
-        Self::build(trace, rules, options, &NoArgs, None, progress)
+        Self::with_args(trace, rules, options, &NoArgs, progress)
     }
 
     /// Analyses a trace; `args` answers rules that ask for args of spans.
@@ -62,7 +63,42 @@ impl Analysis {
         args: &dyn ArgSource,
         progress: OnProgress<'_>,
     ) -> Result<Self, Cancelled> {
+        Self::without_causes(trace, rules, options, args, progress)?.with_causes(args, progress)
+    }
+
+    /// As [`Self::with_args`], but for the causes of waits. Most of what is shown does not depend on them, and working them
+    /// out reads the args of all that workers did.
+    ///
+    /// # Errors
+    /// When `progress` returned `false`.
+    pub fn without_causes(
+        trace: Arc<Trace>,
+        rules: &Rules,
+        options: &Options,
+        args: &dyn ArgSource,
+        progress: OnProgress<'_>,
+    ) -> Result<Self, Cancelled> {
         Self::build(trace, rules, options, args, None, progress)
+    }
+
+    /// The same analysis with the causes of waits.
+    ///
+    /// # Errors
+    /// When `progress` returned `false`.
+    pub fn with_causes(
+        &self,
+        args: &dyn ArgSource,
+        progress: OnProgress<'_>,
+    ) -> Result<Self, Cancelled> {
+        let watch = Watch::new(progress);
+        let go_on = || !watch.stopped();
+        let causes = cause::find(&self.core, &self.ranks, &self.gpus, args, &go_on);
+        watch.check()?;
+        Ok(Self {
+            base: Arc::clone(&self.base),
+            causes,
+            causes_known: true,
+        })
     }
 
     /// Analyses a trace whose spans' layers are given by span id; the rules are asked where `layers` says `None`.
@@ -79,7 +115,8 @@ impl Analysis {
     ) -> Result<Self, Cancelled> {
         let mut layers = layers.to_vec();
         layers.resize(trace.spans().len(), None);
-        Self::build(trace, rules, options, args, Some(&layers), progress)
+        Self::build(trace, rules, options, args, Some(&layers), progress)?
+            .with_causes(args, progress)
     }
 
     fn build(
@@ -206,13 +243,13 @@ impl Analysis {
         let step = |rank: usize, t: i64| ranks[rank].explicit_step(t);
         let asked = (args, options.together);
         let collectives = collectives::of_runs(&core, &ranks, asked, &step, watch)?;
-        let causes = cause::find(&core, &ranks, &gpus, args, &|| !watch.stopped());
-        watch.check()?;
         for index in &mut core.lanes {
             index.keep(|layer| layer == LayerId::FETCH);
         }
         watch.reached(1000)?;
-        Ok(Self {
+        let causes = ranks.iter().map(|_| RankCauses::default()).collect();
+        let causes_known = ranks.iter().all(|r| r.waits.all.is_empty());
+        let base = Store {
             core,
             rules: rules.clone(),
             options: options.clone(),
@@ -237,8 +274,12 @@ impl Analysis {
             waits_of,
             tails,
             collectives,
-            causes,
             names: OnceLock::new(),
+        };
+        Ok(Self {
+            base: Arc::new(base),
+            causes,
+            causes_known,
         })
     }
 }

@@ -3,7 +3,7 @@
 //! Owns intervals, layer rules, every figure and the verdicts. Knows no file format and no pixel, does no input or
 //! output, and is deterministic: equal traces and options give equal figures.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use crate::model::{LaneId, NameId, Role, SpanId, Trace};
 
@@ -17,6 +17,7 @@ mod figures;
 mod identity;
 mod layers;
 mod notices;
+mod store;
 mod sums;
 mod verdict;
 
@@ -107,44 +108,19 @@ pub use verdict::texts::{PROFILED_SPEED, counted, percent};
 
 /// Everything that is computed once per trace. Windowed figures are derived from it in O(log n) per array.
 pub struct Analysis {
-    core: base::core::Core,
-    rules: Rules,
-    options: Options,
-    gpus: Vec<Gpu>,
-    gpu_sets: Vec<base::gpus::GpuSets>,
-    /// Idle time by phase of the loop, for GPUs of a rank.
-    idle_by_phase: Vec<Option<base::rank_sets::IdleByPhase>>,
-    /// By lane.
-    phases: Vec<base::phases::Phases>,
-    call_starts: Vec<base::syncs::CallStarts>,
-    queues: Vec<base::queues::Queue>,
-    ranks: Vec<Rank>,
-    notices: Vec<Notice>,
-    /// By GPU: the first rank that works on it.
-    of_gpu: Vec<Option<usize>>,
-    /// By rank.
-    primaries: Vec<base::primary::Primary>,
-    /// By rank: what is judged of its loop.
-    cycles: Vec<Cycles>,
-    rank_sets: Vec<base::rank_sets::RankSets>,
-    /// By rank: what its idle time belongs to.
-    stalls: Vec<base::stalls::Stalls>,
-    /// By rank: which of its figures the record can tell.
-    recorded: Vec<figures::recorded::Recorded>,
-    /// By rank: the loop loads its own batches.
-    loads_by_itself: Vec<bool>,
-    step_rows: Vec<Vec<StepRow>>,
-    sets: base::layer_sets::LayerSets,
-    waits: Vec<Wait>,
-    /// By rank: places in `waits`, ascending.
-    waits_of: Vec<Vec<usize>>,
-    tails: Vec<Tail>,
-    /// By run.
-    collectives: Vec<Collectives>,
-    /// By rank: why it waited.
+    base: Arc<store::Store>,
+    /// By rank: why it waited; empty ones until they are known.
     causes: Vec<RankCauses>,
-    /// Made when names are asked for first.
-    names: OnceLock<base::name_index::NameIndex>,
+    causes_known: bool,
+}
+
+/// What does not depend on causes is there before them, and shared by the analysis that has them.
+impl std::ops::Deref for Analysis {
+    type Target = store::Store;
+
+    fn deref(&self) -> &store::Store {
+        &self.base
+    }
 }
 
 impl Analysis {
@@ -214,13 +190,18 @@ impl Analysis {
     pub fn collectives(&self) -> &[Collectives] {
         &self.collectives
     }
-    /// Why the loop of a rank waited.
+    /// Why the loop of a rank waited. Says nothing of any wait before [`Self::causes_known`].
     ///
     /// # Panics
     /// If there is no such rank.
     #[must_use]
     pub fn causes(&self, rank: usize) -> &RankCauses {
         &self.causes[rank]
+    }
+    /// Whether the causes of waits were worked out: figures and verdicts that follow from them are not to be asked for before.
+    #[must_use]
+    pub fn causes_known(&self) -> bool {
+        self.causes_known
     }
     /// What is judged of the loop of a rank.
     ///

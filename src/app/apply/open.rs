@@ -49,6 +49,7 @@ impl App {
         }
         self.state.on_doc(|doc| {
             doc.search.poll();
+            doc.poll_causes();
         });
         self.panels.poll();
         for job in self.focus.jobs() {
@@ -130,6 +131,9 @@ impl App {
             recall(&mut doc, &mut panels, memory);
         }
         doc.history.record(doc.viewport.window(), 0);
+        let wake = ctx.clone();
+        doc.causes
+            .start(&doc.analysis, &doc.args, move || wake.request_repaint());
         let title = format!("{} – Stallscope", doc.name);
         ctx.send_viewport_cmd(ViewportCommand::Title(title));
         self.focus = Focus::default();

@@ -49,7 +49,7 @@ impl App {
     #[must_use]
     pub fn is_busy(&mut self) -> bool {
         let doc = self.state.doc.as_ref();
-        doc.is_some_and(|d| d.search.is_running() || d.moving.is_some())
+        doc.is_some_and(|d| d.search.is_running() || d.causes.is_running() || d.moving.is_some())
             || self.panels.is_busy()
             || self.focus.jobs().iter().any(|job| job.is_busy())
     }

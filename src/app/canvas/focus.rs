@@ -19,7 +19,9 @@ pub const REST: f32 = 0.15;
 #[derive(Default)]
 pub struct Focus {
     span: Option<SpanId>,
-    links: Latest<SpanId, Links>,
+    /// By span, and whether the causes of waits are known: the chain below a wait follows from them.
+    links: Latest<(SpanId, bool), Links>,
+    causes_known: bool,
     /// Whose work a synchronising call waits for.
     queued: Latest<SpanId, String>,
 }
@@ -47,8 +49,9 @@ impl Focus {
         };
         let (trace, analysis) = (doc.trace.clone(), doc.analysis.clone());
         let wake = ui.ctx().clone();
+        self.causes_known = analysis.causes_known();
         self.links.request(
-            span,
+            (span, self.causes_known),
             move || Links::of(&trace, &analysis, span),
             move || wake.request_repaint(),
         );
@@ -72,7 +75,7 @@ impl Focus {
     /// The links of a span, if they are known.
     #[must_use]
     pub fn links_of(&self, span: SpanId) -> Option<&Links> {
-        self.links.get(&span).map(Arc::as_ref)
+        self.links.get(&(span, self.causes_known)).map(Arc::as_ref)
     }
 
     /// Whose work a synchronising call waits for, in words, if that is known.

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::causes::Causes;
 use super::search::Search;
 use super::settings::{recent_text, user_rules};
 use super::walk::Walk;
@@ -79,8 +80,10 @@ pub struct Document {
     pub name: String,
     /// The timeline.
     pub trace: Arc<Trace>,
-    /// Its analysis.
+    /// Its analysis; that with the causes of waits once they are known.
     pub analysis: Arc<Analysis>,
+    /// What works them out.
+    pub causes: Causes,
     /// Groups and lanes.
     pub tree: Arc<RowTree>,
     /// What the user did to them.
@@ -197,8 +200,18 @@ pub(super) fn analysed(
 }
 
 impl Document {
-    /// Analyses a trace and prepares it for drawing. Takes its time: not for the UI thread. `loops`: keys of lanes that
-    /// are loops because the user says so; a key that no lane has is passed over.
+    /// Takes the causes of waits, if they are known since the last call.
+    pub fn poll_causes(&mut self) {
+        if !self.analysis.causes_known()
+            && let Some(analysis) = self.causes.poll()
+        {
+            self.analysis = analysis;
+        }
+    }
+
+    /// Analyses a trace and prepares it for drawing; the causes of its waits come later: see [`Causes`]. Takes its time: not
+    /// for the UI thread. `loops`: keys of lanes that are loops because the user says so; a key that no lane has is passed
+    /// over.
     ///
     /// # Errors
     /// When `progress` was cancelled.
@@ -229,7 +242,8 @@ impl Document {
             loop_lanes: trace.lane_ids().filter(of_user).collect(),
             ..Options::default()
         };
-        let analysis = Analysis::with_args(Arc::clone(&trace), &rules, &options, &arg, &go_on)?;
+        let analysis =
+            Analysis::without_causes(Arc::clone(&trace), &rules, &options, &arg, &go_on)?;
         let analysis = Arc::new(analysis);
         let lod = Arc::new(Lod::build_while(&trace, &analysis, &go_on)?);
         let tree = Arc::new(RowTree::new_while(&trace, &analysis, lod, &go_on)?);
@@ -270,6 +284,7 @@ impl Document {
             row_state,
             tree,
             analysis,
+            causes: Causes::default(),
             trace,
         })
     }

@@ -2,6 +2,7 @@
 //! beside the UI thread. Nothing here draws.
 
 pub mod action;
+pub mod causes;
 pub mod chain;
 pub mod command;
 pub mod compared;

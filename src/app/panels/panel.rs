@@ -68,6 +68,9 @@ pub trait TablePanel {
     /// Whether the figures are about the selected range, or always about the whole trace.
     const FOLLOWS_RANGE: bool;
 
+    /// Whether figures follow from the causes of waits, which are worked out after the timeline shows.
+    const FROM_CAUSES: bool = false;
+
     /// Why there is nothing to make figures of.
     fn nothing(_doc: &Document) -> Option<&'static str> {
         None
@@ -129,6 +132,9 @@ impl<P: TablePanel> Panel for Tabular<P> {
     fn ui(&mut self, ui: &mut Ui, doc: &Document, look: &Look, actions: &mut Actions) {
         if let Some(why) = P::nothing(doc) {
             empty_ui(ui, look, why);
+            return;
+        }
+        if P::FROM_CAUSES && waits_for_causes(ui, doc) {
             return;
         }
         let mut scope = Scope::of(doc);
@@ -221,6 +227,15 @@ pub fn caption_ui(ui: &mut Ui, look: &Look, text: &str) {
 pub fn empty_ui(ui: &mut Ui, look: &Look, why: &str) {
     ui.add_space(10.0);
     ui.label(RichText::new(why).color(look.weak));
+}
+
+/// Says so, and returns true, while the causes of waits are being worked out.
+pub fn waits_for_causes(ui: &mut Ui, doc: &Document) -> bool {
+    let waits = !doc.analysis.causes_known();
+    if waits {
+        busy_ui(ui);
+    }
+    waits
 }
 
 /// Shown while a job runs for the first time.

@@ -2,7 +2,7 @@
 
 use egui::{RichText, Ui};
 
-use super::panel::{Panel, busy_ui, waker};
+use super::panel::{Panel, busy_ui, waits_for_causes, waker};
 use crate::analysis::{Analysis, Evidence, Issue, JobVerdict, Missing, Severity, Verdict};
 use crate::app::model::action::{Action, Actions};
 use crate::app::model::document::Document;
@@ -43,6 +43,9 @@ impl Panel for VerdictPanel {
             (true, Some(range)) => range,
             _ => doc.trace.extent(),
         };
+        if waits_for_causes(ui, doc) {
+            return;
+        }
         let analysis = doc.analysis.clone();
         let make = move || analysis.jobs(range);
         self.job.request(range, make, waker(ui.ctx()));

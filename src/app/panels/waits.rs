@@ -26,6 +26,7 @@ impl TablePanel for Waits {
     const TITLE: &'static str = "Waits";
     const ABOUT: &'static str = "Every batch wait and what the GPU did meanwhile.";
     const FOLLOWS_RANGE: bool = false;
+    const FROM_CAUSES: bool = true;
 
     fn nothing(doc: &Document) -> Option<&'static str> {
         doc.analysis.waits().is_empty().then_some(NONE)

@@ -3,7 +3,7 @@
 use egui::{Grid, RichText, Slider, Ui, vec2};
 use egui_plot::{AxisHints, Bar, BarChart, Plot, PlotPoint, Text};
 
-use super::panel::{Panel, Scope, busy_ui, empty_ui, waker};
+use super::panel::{Panel, Scope, busy_ui, empty_ui, waits_for_causes, waker};
 use crate::analysis::{Analysis, AsIf, Basis, Rates, WhatIf, counted};
 use crate::app::model::action::Actions;
 use crate::app::model::document::Document;
@@ -61,6 +61,9 @@ impl Panel for WhatIfPanel {
     }
 
     fn ui(&mut self, ui: &mut Ui, doc: &Document, look: &Look, _actions: &mut Actions) {
+        if waits_for_causes(ui, doc) {
+            return;
+        }
         let (analysis, scope) = (doc.analysis.clone(), Scope::of(doc));
         let rank = scope.rank.unwrap_or(0);
         let make = move || {

@@ -44,6 +44,7 @@ impl TablePanel for Workers {
     const TITLE: &'static str = "Workers";
     const ABOUT: &'static str = "What each loading process did.";
     const FOLLOWS_RANGE: bool = true;
+    const FROM_CAUSES: bool = true;
 
     fn make(doc: &Document, scope: Scope) -> impl FnOnce() -> Loading + Send + 'static {
         let analysis = doc.analysis.clone();

@@ -83,7 +83,8 @@ impl SharedArgs {
             let source = self.trace.lane(columns.lane(span)).source;
             (source, columns.args(span).0, span)
         });
-        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        // One of its own: nobody who looks at a span waits until all these are read.
+        let mut reader = ArgsReader::new();
         for span in order {
             let source = self.trace.lane(columns.lane(span)).source;
             let raw = reader.raw(&self.trace, span, go_on).ok().flatten();

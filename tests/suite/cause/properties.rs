@@ -2,9 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::Value;
-use stallscope::analysis::{Cause, Level};
+use stallscope::analysis::{Analysis, Cause, Found, GoOn, Level, Options, Rules};
+use stallscope::export::report::{ReportOptions, report};
+use stallscope::import::{OpenOptions, Progress, SharedArgs, open};
+use stallscope::model::SpanId;
 
 use super::made::{self, Run, changed, file_of};
 use super::{analysis, cases, loops};
@@ -388,4 +392,34 @@ fn a_late_record_with_numbered_batches_is_never_told_wrongly() {
         }
     }
     assert_eq!(told, 16);
+}
+
+/// The window shows the timeline before the causes: what it gets then is what everybody gets at once.
+#[test]
+fn causes_that_come_later_are_the_same() {
+    let (folder, truth) = made::run("cause_later", &Run::default());
+    let loaded = open(&[folder], &OpenOptions::default(), &Progress::new()).expect("opens");
+    let trace = Arc::new(loaded.trace);
+    let reader = SharedArgs::new(Arc::clone(&trace));
+    let args = |spans: &[SpanId], go_on: &GoOn<'_>, found: &mut Found<'_>| {
+        reader.each(spans, go_on, found);
+    };
+    let (rules, options) = (Rules::builtin(), Options::default());
+    let build = |early: bool| {
+        let trace = Arc::clone(&trace);
+        match early {
+            true => Analysis::without_causes(trace, &rules, &options, &args, &|_| true),
+            false => Analysis::with_args(trace, &rules, &options, &args, &|_| true),
+        }
+    };
+    let early = build(true).expect("not cancelled");
+    assert!(!early.causes_known());
+    assert_eq!(early.waits().len(), truth.len());
+    assert_eq!(early.cause(0), None);
+    assert!(early.with_causes(&args, &|_| false).is_err());
+    let later = early.with_causes(&args, &|_| true).expect("not cancelled");
+    let whole = build(false).expect("not cancelled");
+    let options = ReportOptions::default();
+    assert!(later.causes_known() && whole.causes_known());
+    assert_eq!(report(&later, &options), report(&whole, &options));
 }
