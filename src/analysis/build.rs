@@ -236,10 +236,8 @@ impl Analysis {
             || LayerSets::new(&core, &ranks, &gpus, &gpu_sets, watch),
             || tails::tails(&core, options.lag_flag, watch),
         );
-        let loads_by_itself = ranks.iter().zip(&rank_sets);
-        let loads_by_itself = loads_by_itself
-            .map(|(r, s)| insight::loads_by_itself(&core, r, s))
-            .collect();
+        let by_itself = |(r, s)| insight::loads_by_itself(&core, r, s);
+        let loads_by_itself = ranks.iter().zip(&rank_sets).map(by_itself).collect();
         let step = |rank: usize, t: i64| ranks[rank].explicit_step(t);
         let asked = (args, options.together);
         let collectives = collectives::of_runs(&core, &ranks, asked, &step, watch)?;

@@ -117,8 +117,8 @@ pub struct Totals {
     pub slow_file_waits: i64,
     /// Judged waits for batches that took much longer than most.
     pub burst_waits: i64,
-    /// How many they are.
-    pub bursts: usize,
+    /// The numbers of those batches in their iterators, in order.
+    pub bursts: Vec<usize>,
     /// Judged waits during a checkpoint, or for batches made during one.
     pub checkpoint_waits: i64,
     /// Waits that delivered nothing and after which another iterator began.
@@ -234,7 +234,8 @@ impl Totals {
             let own = r.cause.production();
             usual.zip(own).is_some_and(|(m, own)| own > BURST * m)
         });
-        (self.bursts, self.burst_waits) = (peaks.clone().count(), peaks.map(|r| r.weight()).sum());
+        self.bursts = peaks.clone().filter_map(|r| r.cause.batch).collect();
+        self.burst_waits = peaks.map(|r| r.weight()).sum();
         let slow = judged.iter().filter(|r| r.cause.slow_visit);
         self.slow_file_waits = slow.map(|r| r.weight()).sum();
         let saved = judged.iter().filter(|r| r.checkpoint);

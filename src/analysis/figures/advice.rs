@@ -289,20 +289,10 @@ impl Writer<'_> {
     #[expect(clippy::cast_precision_loss, reason = "a mean is no time of an event")]
     fn bursts(&self) -> String {
         let causes = self.analysis.causes(self.rank);
-        let usual = self.totals.production_median.unwrap_or(i64::MAX);
-        let slow = |c: &&crate::analysis::Cause| {
-            !c.is_first() && c.production().is_some_and(|p| p > usual.saturating_mul(3))
-        };
         let inside = causes.waits.iter().enumerate();
         let inside = inside.filter(|(i, _)| self.window.contains(causes.range(*i).start));
         let waits: Vec<&crate::analysis::Cause> = inside.map(|(_, c)| c).collect();
-        let all: Vec<String> = waits
-            .iter()
-            .copied()
-            .filter(slow)
-            .filter(|c| c.late == Some(true))
-            .filter_map(|c| Some(c.batch?.to_string()))
-            .collect();
+        let all: Vec<String> = self.totals.bursts.iter().map(usize::to_string).collect();
         let named = match all.len() {
             n if n > BATCHES => format!("{}, …", all[..BATCHES].join(", ")),
             _ => all.join(", "),
@@ -313,17 +303,9 @@ impl Writer<'_> {
         let group = self.waiting.group.map_or("loading", Group::word);
         let mut out = format!(
             "{} slow {} ({named}) {} {} of the waiting, mostly in {group}.",
-            self.totals.bursts,
-            if self.totals.bursts == 1 {
-                "batch"
-            } else {
-                "batches"
-            },
-            if self.totals.bursts == 1 {
-                "holds"
-            } else {
-                "hold"
-            },
+            all.len(),
+            if all.len() == 1 { "batch" } else { "batches" },
+            if all.len() == 1 { "holds" } else { "hold" },
             percent(self.totals.burst_waits, self.totals.judged)
         );
         if let (Some(workers), Some(compute)) =
