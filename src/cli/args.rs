@@ -81,6 +81,16 @@ pub enum Command {
     Schema(Schema),
     /// Open a bundled sample in the window; without a display, print its report.
     Demo(Demo),
+    /// Print what makes a shell complete commands and options.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page of the program or of a command: `stallscope man report | man -l -`.
+    Man {
+        /// The command.
+        command: Option<String>,
+    },
 }
 
 /// What to open.
@@ -170,9 +180,15 @@ pub struct Report {
     /// JSON with every figure instead of text.
     #[arg(long, conflicts_with = "csv")]
     pub json: bool,
-    /// With --json: leave out the lists by span and by gap.
-    #[arg(long, requires = "json")]
+    /// Only the verdict and three numbers; with --json: without the lists by span and by gap.
+    #[arg(long, conflicts_with = "csv")]
     pub brief: bool,
+    /// The verdict and the numbers as Markdown, for a build's summary or a pull request.
+    #[arg(long, conflicts_with_all = ["json", "csv", "brief", "windows"])]
+    pub markdown: bool,
+    /// Only these parts of the text.
+    #[arg(long, value_name = "PART,…", value_enum, value_delimiter = ',', conflicts_with_all = ["json", "csv", "brief", "markdown"])]
+    pub only: Vec<Part>,
     /// The step table as CSV instead of text; with --by that table.
     #[arg(long)]
     pub csv: bool,
@@ -188,6 +204,37 @@ pub struct Report {
     /// How windows and layers are counted.
     #[arg(long, value_name = "WAY", value_enum, default_value_t = Layers::Exact)]
     pub layers: Layers,
+}
+
+/// The parts of the text.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// What bounds the training, on what evidence, and what next.
+    Verdict,
+    /// Waits for data, and what they come from.
+    Waits,
+    /// Ranks against each other.
+    Ranks,
+    /// What the GPUs did.
+    Gpu,
+    /// Device memory.
+    Memory,
+    /// Time by layer.
+    Layers,
+    /// A row for each step.
+    Steps,
+    /// What loading processes did.
+    Workers,
+    /// Launches and how long they queue.
+    Launches,
+    /// CPU spans against their GPU work.
+    Lag,
+    /// Calls that wait for the GPU.
+    Syncs,
+    /// Pairs of streams.
+    Streams,
+    /// What was repaired, skipped, guessed or lost.
+    Notices,
 }
 
 /// How windows and layers are counted.

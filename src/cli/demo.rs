@@ -7,7 +7,7 @@ use clap::Parser;
 
 use super::args::{Cli, Command, Demo};
 use super::messages::note;
-use super::table::Table;
+use super::table::sentence;
 use super::{CliError, report};
 use crate::samples::{SAMPLES, Sample};
 
@@ -34,15 +34,10 @@ pub fn path(args: &Demo) -> Result<PathBuf, CliError> {
 /// Lists the samples, or prints the report of one.
 pub fn run(args: &Demo, out: &mut dyn Write) -> Result<u8, CliError> {
     if args.list {
-        let mut t = Table::new(&["sample", "<title", "<what it shows"]);
         for s in SAMPLES {
-            t.row(vec![
-                s.name.to_owned(),
-                s.title.to_owned(),
-                s.line.to_owned(),
-            ]);
+            writeln!(out, "{}: {}", s.name, s.title)?;
+            out.write_all(sentence(s.line).as_bytes())?;
         }
-        out.write_all(t.render().as_bytes())?;
         return Ok(0);
     }
     let path = path(args)?;

@@ -38,6 +38,7 @@ mod report;
 mod rows;
 mod runs;
 mod schema;
+mod shell;
 mod spare;
 mod steady;
 mod table;
@@ -245,6 +246,8 @@ fn run(command: Command, out: &mut dyn Write) -> Result<u8, CliError> {
         Command::Ranks(args) => ranks::run(&args, out),
         Command::Schema(args) => schema::run(&args, out),
         Command::Demo(args) => demo::run(&args, out),
+        Command::Completions { shell } => shell::completions(shell, out),
+        Command::Man { command } => shell::man(command.as_deref(), out),
     }
 }
 

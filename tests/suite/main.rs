@@ -16,6 +16,7 @@ mod cli;
 mod cli_check;
 mod cli_losses;
 mod cli_runs;
+mod cli_shell;
 mod cli_use;
 mod common;
 mod compare;

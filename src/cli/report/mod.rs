@@ -2,15 +2,17 @@
 
 use std::io::Write;
 
+use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use super::analyse::{self, Analysed};
-use super::args::Report;
+use super::args::{Part, Report};
 use super::table::sentence;
 use super::{CliError, load, notices, recordings, runs};
 use crate::export;
 use crate::export::report::{ReportOptions, report};
 
+mod brief;
 mod by;
 mod cpu;
 mod gpu;
@@ -104,36 +106,63 @@ fn text(a: &Analysed, args: &Report) -> Result<String, CliError> {
         head::notices_list(&mut out, a);
         return Ok(out);
     }
+    if args.brief {
+        brief::text(&mut out, a);
+        return Ok(out);
+    }
+    if args.markdown {
+        brief::markdown(&mut out, a);
+        return Ok(out);
+    }
     head::title(&mut out, a);
-    head::verdicts(&mut out, a);
-    if a.ranks().len() > IN_FULL {
-        head::waits_of_ranks(&mut out, a);
-    } else {
-        for rank in a.ranks() {
-            head::waits(&mut out, a, rank);
-        }
+    let mut parts = args.only.clone();
+    if parts.is_empty() {
+        parts = Part::value_variants().to_vec();
     }
-    head::ranks(&mut out, a);
-    gpu::gpus(&mut out, a);
-    memory::memory(&mut out, a);
-    layers::layers(&mut out, a);
-    if a.ranks().len() > IN_FULL {
-        steps::steps_of_ranks(&mut out, a);
-    } else {
-        for rank in a.ranks() {
-            steps::steps(&mut out, a, rank);
-            steps::workers(&mut out, a, rank);
-        }
+    for part in parts {
+        add_part(&mut out, a, part);
     }
-    gpu::launches(&mut out, a);
-    cpu::lag(&mut out, a);
-    cpu::syncs(&mut out, a);
-    gpu::streams(&mut out, a);
     if let Some(width) = args.windows {
         windows::windows(&mut out, a, width, args.layers)?;
     }
-    head::notices_list(&mut out, a);
+    if args.only.is_empty() {
+        head::notices_list(&mut out, a);
+    }
     Ok(out)
+}
+
+fn add_part(out: &mut String, a: &Analysed, part: Part) {
+    let many = a.ranks().len() > IN_FULL;
+    match part {
+        Part::Verdict => head::verdicts(out, a),
+        Part::Waits if many => head::waits_of_ranks(out, a),
+        Part::Waits => {
+            for rank in a.ranks() {
+                head::waits(out, a, rank);
+            }
+        }
+        Part::Ranks => head::ranks(out, a),
+        Part::Gpu => gpu::gpus(out, a),
+        Part::Memory => memory::memory(out, a),
+        Part::Layers => layers::layers(out, a),
+        Part::Steps if many => steps::steps_of_ranks(out, a),
+        Part::Steps => {
+            for rank in a.ranks() {
+                steps::steps(out, a, rank);
+            }
+        }
+        Part::Workers if many => {}
+        Part::Workers => {
+            for rank in a.ranks() {
+                steps::workers(out, a, rank);
+            }
+        }
+        Part::Launches => gpu::launches(out, a),
+        Part::Lag => cpu::lag(out, a),
+        Part::Syncs => cpu::syncs(out, a),
+        Part::Streams => gpu::streams(out, a),
+        Part::Notices => head::notices_list(out, a),
+    }
 }
 
 /// A heading after an empty line.

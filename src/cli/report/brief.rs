@@ -1,0 +1,120 @@
+//! The report in a few lines: the verdict and, for each rank, what its steps take, what waiting costs, how busy its GPU is; as
+//! text, or as Markdown for a build's summary.
+
+use super::super::analyse::Analysed;
+use super::super::steady::Steady;
+use super::super::table::{Table, ms, percent, printable};
+use super::head;
+use crate::analysis::Sentences;
+use crate::time::about_ns;
+
+/// The numbers of a rank, as people read them.
+struct Numbers {
+    rank: u32,
+    step: String,
+    exposed: String,
+    busy: String,
+}
+
+const HEADINGS: [&str; 4] = ["rank", "step", "exposed wait", "GPU busy"];
+
+/// As text.
+pub fn text(out: &mut String, a: &Analysed) {
+    head::title(out, a);
+    head::verdicts(out, a);
+    let mut table = Table::new(&HEADINGS);
+    for n in numbers(a) {
+        table.row(vec![n.rank.to_string(), n.step, n.exposed, n.busy]);
+    }
+    out.push('\n');
+    out.push_str(&table.render());
+}
+
+/// As Markdown.
+pub fn markdown(out: &mut String, a: &Analysed) {
+    let mut title = String::new();
+    head::title(&mut title, a);
+    out.push_str(&format!(
+        "### {}\n",
+        escaped(title.trim_end()).replace('\n', "  \n")
+    ));
+    for text in said(a) {
+        let rest = [&text.why, &text.next];
+        out.push_str(&format!("\n**{}**\n", escaped(&text.verdict)));
+        for sentence in rest.into_iter().filter(|t| !t.is_empty()) {
+            out.push_str(&format!("\n{}\n", escaped(sentence)));
+        }
+    }
+    out.push_str(&format!(
+        "\n| {} |\n|---:|---:|---:|---:|\n",
+        HEADINGS.join(" | ")
+    ));
+    for n in numbers(a) {
+        out.push_str(&format!(
+            "| {} | {} | {} | {} |\n",
+            n.rank, n.step, n.exposed, n.busy
+        ));
+    }
+    out.push_str("\nexposed wait: the loop waited for data and the GPU had nothing to do.\n");
+}
+
+/// The sentences of each job, or those of the rank that was asked for.
+fn said(a: &Analysed) -> Vec<Sentences> {
+    let jobs = a.analysis.jobs(a.window).into_iter();
+    jobs.filter_map(|job| match a.rank {
+        None if job.ranks.len() > 1 => Some(job.text),
+        _ => {
+            let shown = a.ranks();
+            let own = job.ranks.iter().find(|v| shown.contains(&v.rank))?;
+            Some(own.issues.first()?.text.clone())
+        }
+    })
+    .collect()
+}
+
+fn numbers(a: &Analysed) -> Vec<Numbers> {
+    let of = |rank: usize| {
+        let r = &a.analysis.ranks()[rank];
+        let pace = Steady::of(a, rank).pace;
+        let step = pace.map_or_else(|| "-".to_owned(), |p| about_ns(p.per_step()));
+        let busy = r.gpu.map(|g| a.analysis.gpu_figures(g, a.window).busy);
+        let share = |ns: i64| percent(ns, a.window.len());
+        let unknown = || "unknown".to_owned();
+        let exposed = r.gpu.filter(|_| !r.wait.is_empty()).map(|_| {
+            let ns = r.wait_exposed.measure_in(a.window);
+            format!("{} ms, {}", ms(ns), share(ns))
+        });
+        Numbers {
+            rank: r.rank,
+            step,
+            exposed: exposed.unwrap_or_else(unknown),
+            busy: busy.map_or_else(unknown, share),
+        }
+    };
+    a.ranks().into_iter().map(of).collect()
+}
+
+/// Text that stays text in Markdown: names in traces hold what would be marks there.
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for c in printable(text).chars() {
+        if matches!(
+            c,
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '~' | '&'
+        ) {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_no_marks() {
+        assert_eq!(escaped("a_b *c* <x>|`"), r"a\_b \*c\* \<x\>\|\`");
+    }
+}
