@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 #[derive(Args, Debug, Clone, Default)]
 pub struct By {
     /// One table instead of the whole report: what takes the time.
-    #[arg(long, value_name = "WHAT", value_enum, conflicts_with_all = ["windows", "brief"])]
+    #[arg(long, value_name = "WHAT", value_enum, conflicts_with_all = ["windows", "brief", "markdown", "only"])]
     pub by: Option<Key>,
     /// With --by name: only this layer (op) or these (gpu, io): their names are in the table of layers.
     #[arg(long, value_name = "LAYER", requires = "by")]
