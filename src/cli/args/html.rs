@@ -8,7 +8,7 @@ use clap::Args;
 #[derive(Args, Debug, Clone, Default)]
 pub struct Html {
     /// Write one HTML file to send instead: pictures, tables and sentences, without a script; nothing is loaded. - is stdout.
-    #[arg(long = "html", value_name = "FILE", conflicts_with_all = ["json", "csv", "by", "windows"])]
+    #[arg(long = "html", value_name = "FILE", conflicts_with_all = ["json", "csv", "by", "windows", "brief", "markdown", "only"])]
     pub output: Option<PathBuf>,
     /// With --html: also what changed since this recording.
     #[arg(
