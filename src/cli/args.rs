@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::by::By;
 pub use super::percent::Percent;
 use crate::analysis::ClockSettings;
 use crate::analysis::{IssueKind, StepClass};
@@ -16,11 +15,12 @@ use crate::view::Theme;
 mod export;
 mod html;
 mod ranks;
+mod report;
 mod why;
 
 pub use export::Export;
-pub use html::Html;
 pub use ranks::{Ranks, Sort};
+pub use report::{Layers, Part, Report};
 pub use why::Why;
 
 /// Shows what the GPU really waited for in a training trace.
@@ -166,84 +166,6 @@ pub struct Info {
     /// JSON instead of text.
     #[arg(long)]
     pub json: bool,
-}
-
-/// `stallscope report`.
-#[derive(Args, Debug)]
-pub struct Report {
-    #[command(flatten)]
-    /// What to open.
-    pub input: Input,
-    #[command(flatten)]
-    /// What to analyse.
-    pub scope: Scope,
-    /// JSON with every figure instead of text.
-    #[arg(long, conflicts_with = "csv")]
-    pub json: bool,
-    /// Only the verdict and three numbers; with --json: without the lists by span and by gap.
-    #[arg(long, conflicts_with = "csv")]
-    pub brief: bool,
-    /// The verdict and the numbers as Markdown, for a build's summary or a pull request.
-    #[arg(long, conflicts_with_all = ["json", "csv", "brief", "windows"])]
-    pub markdown: bool,
-    /// Only these parts of the text.
-    #[arg(long, value_name = "PART,…", value_enum, value_delimiter = ',', conflicts_with_all = ["json", "csv", "brief", "markdown"])]
-    pub only: Vec<Part>,
-    /// The step table as CSV instead of text; with --by that table.
-    #[arg(long)]
-    pub csv: bool,
-    #[command(flatten)]
-    /// One table instead of the whole report.
-    pub by: By,
-    #[command(flatten)]
-    /// One file to send.
-    pub html: Html,
-    /// Also a table of fixed windows of this width: 1s, 250ms.
-    #[arg(long, value_name = "TIME", value_parser = parse_positive)]
-    pub windows: Option<i64>,
-    /// How windows and layers are counted.
-    #[arg(long, value_name = "WAY", value_enum, default_value_t = Layers::Exact)]
-    pub layers: Layers,
-}
-
-/// The parts of the text.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// What bounds the training, on what evidence, and what next.
-    Verdict,
-    /// Waits for data, and what they come from.
-    Waits,
-    /// Ranks against each other.
-    Ranks,
-    /// What the GPUs did.
-    Gpu,
-    /// Device memory.
-    Memory,
-    /// Time by layer.
-    Layers,
-    /// A row for each step.
-    Steps,
-    /// What loading processes did.
-    Workers,
-    /// Launches and how long they queue.
-    Launches,
-    /// CPU spans against their GPU work.
-    Lag,
-    /// Calls that wait for the GPU.
-    Syncs,
-    /// Pairs of streams.
-    Streams,
-    /// What was repaired, skipped, guessed or lost.
-    Notices,
-}
-
-/// How windows and layers are counted.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layers {
-    /// Spans are clipped at window borders, nested spans count once.
-    Exact,
-    /// As DFAnalyzer does: whole spans in the window of their start, nested spans each.
-    Dfanalyzer,
 }
 
 /// What `stallscope png` and `stallscope svg` draw.
