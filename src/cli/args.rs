@@ -192,6 +192,12 @@ pub struct Picture {
     /// Which lanes.
     #[arg(long, value_enum, default_value_t = Lanes::Shown)]
     pub lanes: Lanes,
+    /// Only lanes whose name, or that of a group around them, contains this, in any case. May be repeated.
+    #[arg(long, value_name = "PATTERN", conflicts_with = "lanes")]
+    pub only_lanes: Vec<String>,
+    /// What stands over the picture, instead of the name of the file; an empty one leaves the whole line out.
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
     /// Lane of the training loop, where another one was taken for it: C500.500. May be repeated, once for each rank.
     #[arg(long = "loop", value_name = "LANE")]
     pub loop_lanes: Vec<String>,
@@ -204,7 +210,7 @@ pub struct Png {
     #[command(flatten)]
     pub picture: Picture,
     /// Draw what changed since this recording: lanes of both, the mean step as parts, all steps.
-    #[arg(long, value_name = "BEFORE", conflicts_with = "range")]
+    #[arg(long, value_name = "BEFORE", conflicts_with_all = ["range", "only_lanes", "title"])]
     pub before: Option<PathBuf>,
     /// Pixels per point, 1 to 3.
     #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = parse_scale)]

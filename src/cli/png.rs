@@ -1,5 +1,6 @@
 //! `stallscope png` and `stallscope svg`: the timeline as a picture, without a display.
 
+use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use crate::analysis::counted;
 use crate::export::png::{self, PictureSize, PngError, PngOptions};
 use crate::export::svg::render_svg;
 use crate::output;
-use crate::view::{Lod, RowState, RowTree, Rows, instants_out_of_view};
+use crate::view::{Lod, NodeId, RowState, RowTree, Rows, instants_out_of_view};
 
 /// Runs `png`. Says on stderr what was written; stdout stays empty, or is the picture (`-o -`).
 pub fn run(args: &Png, out: &mut dyn Write) -> Result<u8, CliError> {
@@ -109,11 +110,11 @@ impl Drawn {
                 Lanes::All => png::Lanes::All,
                 Lanes::Band => png::Lanes::Band,
             },
-            title: Some(title(args)),
+            title: title(args),
             ..PngOptions::default()
         };
         Ok(Self {
-            rows: Rows::new(tree, &RowState::default()),
+            rows: Rows::new(Arc::clone(&tree), &shown(&tree, &args.only_lanes)?),
             analysed,
             options,
             hidden,
@@ -158,8 +159,42 @@ pub fn spare<'a>(
     super::spare::spare("The picture", output, begins, inputs)
 }
 
-fn title(args: &Picture) -> String {
-    name_of(&args.input.paths)
+/// The title line's name; none where the user wants no such line.
+fn title(args: &Picture) -> Option<String> {
+    let title = match &args.title {
+        Some(title) => printable(title),
+        None => name_of(&args.input.paths),
+    };
+    Some(title).filter(|t| !t.is_empty())
+}
+
+/// The rows with nothing but what matches one of the patterns, and the groups around that.
+fn shown(tree: &RowTree, patterns: &[String]) -> Result<RowState, CliError> {
+    let mut state = RowState::default();
+    if patterns.is_empty() {
+        return Ok(state);
+    }
+    let patterns: Vec<String> = patterns.iter().map(|p| p.to_lowercase()).collect();
+    let around = |id: NodeId| std::iter::successors(Some(id), |&at| tree.node(at).parent);
+    let named = |id: NodeId| {
+        let title = tree.node(id).title.to_lowercase();
+        patterns.iter().any(|p| title.contains(p))
+    };
+    let lanes = tree.ids().filter(|&id| !tree.node(id).kind.is_group());
+    let kept: BTreeSet<NodeId> = lanes
+        .filter(|&lane| around(lane).any(named))
+        .flat_map(around)
+        .collect();
+    if kept.is_empty() {
+        let text = "--only-lanes: no lane has such a name; a picture without it shows the names.";
+        return Err(CliError::Usage(text.to_owned()));
+    }
+    for id in tree.ids().filter(|id| !kept.contains(id)) {
+        state.hide(tree, id);
+    }
+    // What was asked for by name shows, whatever starts closed.
+    state.expand_all = true;
+    Ok(state)
 }
 
 /// The name of the first of some paths, and how many more there are.

@@ -92,3 +92,46 @@ fn names_from_files_cannot_break_a_drawing() {
     assert!(tips.iter().all(|t| t.chars().count() < 500));
     assert!(text.len() < 100_000, "{}", text.len());
 }
+
+#[test]
+fn lanes_are_chosen_by_name_and_the_title_is_what_the_user_says() {
+    let sample = crate::common::repository("sample_traces/torch_4_workers.json.gz");
+    let run = |args: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_stallscope"));
+        let mut all = vec!["svg", "-o", "-", "--range", "100ms..200ms"];
+        all.push(sample.to_str().expect("a path"));
+        all.extend(args);
+        let out = command.args(&all).output().expect("the program runs");
+        let text = String::from_utf8(out.stdout).expect("text");
+        (
+            out.status.code(),
+            text,
+            String::from_utf8_lossy(&out.stderr).into_owned(),
+        )
+    };
+    let (code, text, err) = run(&[
+        "--only-lanes",
+        "STREAM 7",
+        "--only-lanes",
+        "recorder",
+        "--title",
+        "Figure 1",
+    ]);
+    assert_eq!(code, Some(0), "{err}");
+    let shown = texts(&text);
+    for there in ["stream 7", "GPU 0", "Figure 1"] {
+        assert!(shown.iter().any(|t| t == there), "{there} in {shown:?}");
+    }
+    for gone in ["main thread", "torch_4_workers.json.gz"] {
+        assert!(!shown.iter().any(|t| t == gone), "{gone} in {shown:?}");
+    }
+    let (_, text, _) = run(&["--title", ""]);
+    let shown = texts(&text);
+    let line = shown
+        .iter()
+        .find(|t| t.contains("torch_4_workers") || t.contains("100.000 ms – "));
+    assert_eq!(line, None);
+    let (code, _, err) = run(&["--only-lanes", "no such lane"]);
+    assert_eq!(code, Some(2), "{err}");
+    assert!(err.contains("no lane has such a name"), "{err}");
+}

@@ -40,6 +40,7 @@ impl App {
             Command::ExportPng => {
                 self.dialog = ExportDialog::new(state).map(|d| Dialog::Export(Box::new(d)));
             }
+            Command::SaveTrimmed => self.save_trimmed(ctx),
             Command::ExportCsv => self.export_csv(ctx),
             Command::ExportJson => self.export_json(ctx),
             Command::CopyCommand => self.copy_command(ctx),

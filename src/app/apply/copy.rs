@@ -10,6 +10,7 @@ use crate::app::model::document::Document;
 use crate::app::model::picker::{Ask, Make, Picker};
 use crate::app::model::picture::{self, Source};
 use crate::app::model::settings::rules_file;
+use crate::app::model::trimmed::Window;
 use crate::export::png::{SIGNATURE, suggested_name};
 use crate::output;
 
@@ -88,10 +89,28 @@ impl App {
                 // Its heading tells an older table of the same kind; the first line of JSON is too short to tell anything.
                 let heading = text.lines().next().filter(|line| line.len() > 16);
                 spare(path, heading.unwrap_or("").as_bytes(), &inputs)?;
-                Ok(text.into_bytes())
+                Ok(vec![(path.to_owned(), text.into_bytes())])
             });
             self.pick(ctx, Ask::Save(name, make));
         }
+    }
+
+    /// Writes the selected range, else what shows, as a trace of its own to a file that the user chooses.
+    pub(super) fn save_trimmed(&mut self, ctx: &Context) {
+        let Some(doc) = &self.state.doc else {
+            return;
+        };
+        let (window, inputs) = (Window::of(doc), inputs(doc));
+        let name = format!("{}.json.gz", picture::file_stem(doc));
+        let make: Make = Box::new(move |path| {
+            let files = window.files(path)?;
+            // Of two traces in a folder that was read nobody can tell which one may be replaced.
+            for (path, _) in &files {
+                spare(path, b"", &inputs)?;
+            }
+            Ok(files)
+        });
+        self.pick(ctx, Ask::Save(name, make));
     }
 
     /// Draws the picture of the open dialog into a file, or into one that the user chooses. A file that is there
@@ -110,7 +129,8 @@ impl App {
                 false => &SIGNATURE,
             };
             spare(path, begins, &inputs)?;
-            source.file(path, &options)
+            let bytes = source.file(path, &options)?;
+            Ok(vec![(path.to_owned(), bytes)])
         });
         let ask = match file {
             Some(path) => Ask::Write(path, replace, make),

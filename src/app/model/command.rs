@@ -112,6 +112,7 @@ commands! {
     Compare File "Compare with…" "Compares the open trace with one before a change: what changed, step by step." [Shortcut::ctrl(Key::D)];
     Reload File "Reload" "Reads the open files again." [Shortcut::typed(Key::F5)];
     ExportPng File "Export PNG…" "Writes the timeline as a picture, with preview." [Shortcut::ctrl(Key::E)];
+    SaveTrimmed File "Save selection as trace…" "Writes the selected range, else what shows, as a smaller trace; several ranks become one file each." [Shortcut::ctrl_shift(Key::S)];
     ExportCsv File "Export selection as CSV…" "Writes the Selection table as comma-separated values." [];
     ExportJson File "Export selection as JSON…" "Writes the Selection figures as JSON, times in nanoseconds." [];
     CopyCommand File "Copy command for this view" "Copies the command line that draws this time as PNG; hidden and collapsed lanes are not part of it." [];

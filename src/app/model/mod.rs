@@ -20,4 +20,5 @@ pub mod search;
 pub mod settings;
 pub mod state;
 pub mod tab;
+pub mod trimmed;
 pub mod walk;

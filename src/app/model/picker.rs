@@ -48,8 +48,8 @@ pub enum Ask {
     Write(PathBuf, bool, Make),
 }
 
-/// Makes the bytes of the file of this path, on the dialog's thread; or says why it cannot.
-pub type Make = Box<dyn FnOnce(&Path) -> Result<Vec<u8>, String> + Send>;
+/// Makes what is written for this path, on the dialog's thread: mostly the bytes of that file; or says why it cannot.
+pub type Make = Box<dyn FnOnce(&Path) -> Result<Vec<(PathBuf, Vec<u8>)>, String> + Send>;
 
 /// A dialog that is open.
 pub struct Picker {
@@ -134,9 +134,14 @@ fn files(title: &str) -> Option<Vec<PathBuf>> {
 }
 
 fn write(path: &Path, make: Make) -> Picked {
-    let written = make(path).and_then(|b| output::write(path, &b).map_err(|e| e.to_string()));
+    let written = make(path).and_then(|files| {
+        for (path, bytes) in &files {
+            output::write(path, bytes).map_err(|e| format!("{}: {e}", path.display()))?;
+        }
+        Ok(files.into_iter().next().map(|(first, _)| first))
+    });
     match written {
-        Ok(()) => Picked::Written(path.to_owned()),
+        Ok(first) => Picked::Written(first.unwrap_or_else(|| path.to_owned())),
         Err(why) => Picked::Failed(format!("{} could not be written.", path.display()), why),
     }
 }

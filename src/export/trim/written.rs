@@ -14,9 +14,7 @@ use super::Original;
 use super::header::header;
 use super::numbers::Numbers;
 use crate::analysis::Analysis;
-use crate::model::{
-    ArgsRef, CopyInfo, CopyKind, Cut, LaneKind, SourceId, SpanId, SyncScope, Trace,
-};
+use crate::model::{ArgsRef, CopyInfo, CopyKind, Cut, LaneKind, SpanId, SyncScope, Trace};
 use crate::time::TimeRange;
 
 /// The text of a cut.
@@ -31,10 +29,9 @@ pub(super) fn write<O: Original>(
     let trace = analysis.trace();
     let spans: Vec<SpanId> = cut.spans().collect();
     let numbers = Numbers::new(analysis, cut, &spans);
-    let on_clock = |id: &&SourceId| trace.source(**id).clock != crate::model::Clock::Unknown;
-    let first = numbers.sources.iter().find(on_clock);
-    let first = first.or(numbers.sources.first());
-    let offset = first.map_or(0, |&id| trace.source(id).to_trace_ns);
+    // Times count from the earliest zero of its sources: that is what it was when a window is cut from a window again.
+    let zeros = numbers.sources.iter().map(|&id| trace.source(id));
+    let offset = zeros.map(|s| s.to_trace_ns).min().unwrap_or(0);
     let mut lines = Lines {
         trace,
         numbers: &numbers,
