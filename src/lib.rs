@@ -22,6 +22,7 @@ pub mod paint;
 pub mod ranks;
 pub mod samples;
 pub mod schema;
+pub mod session;
 pub mod tables;
 pub mod time;
 pub mod view;

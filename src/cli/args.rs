@@ -36,6 +36,9 @@ pub struct Cli {
     /// Files and folders to open in the window, as one trace.
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
+    /// Open in the window what this session file names, as it was looked at.
+    #[arg(long, value_name = "FILE", conflicts_with = "paths")]
+    pub session: Option<PathBuf>,
     /// Compare them in the window with this recording, the one before a change.
     #[arg(long = "with", value_name = "BEFORE", requires = "paths")]
     pub before: Option<PathBuf>,
@@ -171,9 +174,15 @@ pub struct Info {
 /// What `stallscope png` and `stallscope svg` draw.
 #[derive(Args, Debug)]
 pub struct Picture {
+    /// Files and folders, opened as one trace where their clocks relate; with --session instead of those that it names.
+    #[arg(value_name = "PATH", required_unless_present = "session")]
+    pub paths: Vec<PathBuf>,
+    /// Draw what this session file names as it was looked at: time, lanes that are pinned, hidden, open or closed.
+    #[arg(long, value_name = "FILE")]
+    pub session: Option<PathBuf>,
     #[command(flatten)]
-    /// What to open.
-    pub input: Input,
+    /// How to open.
+    pub open: Open,
     /// Only this part: A..B, each a time since the start of the trace such as 1.2s or 450ms; either side may be empty.
     #[arg(long, value_name = "A..B", value_parser = check_range, allow_hyphen_values = true)]
     pub range: Option<String>,
@@ -210,7 +219,7 @@ pub struct Png {
     #[command(flatten)]
     pub picture: Picture,
     /// Draw what changed since this recording: lanes of both, the mean step as parts, all steps.
-    #[arg(long, value_name = "BEFORE", conflicts_with_all = ["range", "only_lanes", "title"])]
+    #[arg(long, value_name = "BEFORE", conflicts_with_all = ["range", "only_lanes", "title", "session"])]
     pub before: Option<PathBuf>,
     /// Pixels per point, 1 to 3.
     #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = parse_scale)]

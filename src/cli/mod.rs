@@ -122,7 +122,10 @@ pub fn start() -> Request {
     let command = match cli.command {
         None => match mistyped(&cli.paths) {
             Some(text) => return Request::Done(finish(Err(CliError::Usage(text)))),
-            None => return window(cli.paths, cli.before.as_deref(), cli.ranks),
+            None => {
+                let paths = cli.session.map_or(cli.paths, |session| vec![session]);
+                return window(paths, cli.before.as_deref(), cli.ranks);
+            }
         },
         // Where there is a display, a sample is shown like any other trace.
         Some(Command::Demo(args)) if !args.list && display_is_there() => match demo::path(&args) {

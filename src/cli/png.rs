@@ -7,12 +7,14 @@ use std::sync::Arc;
 
 use super::analyse::{self, Analysed};
 use super::args::{Lanes, Picture, Png, Scope};
+use super::messages::warn;
 use super::table::printable;
 use super::{CliError, load};
 use crate::analysis::counted;
 use crate::export::png::{self, PictureSize, PngError, PngOptions};
 use crate::export::svg::render_svg;
 use crate::output;
+use crate::session::{Look, Session};
 use crate::view::{Lod, NodeId, RowState, RowTree, Rows, instants_out_of_view};
 
 /// Runs `png`. Says on stderr what was written; stdout stays empty, or is the picture (`-o -`).
@@ -77,16 +79,22 @@ impl Drawn {
     fn new(args: &Picture, begins: &[u8]) -> Result<Self, CliError> {
         let to_stdout = args.output.as_os_str() == "-";
         if !to_stdout {
-            let named = args.input.paths.iter().chain(&args.rules);
+            let named = args.paths.iter().chain(&args.rules).chain(&args.session);
             spare(&args.output, begins, named.map(AsRef::as_ref))?;
         }
+        let session = args.session.as_deref().map(session).transpose()?;
+        let paths = match (&session, args.session.as_deref()) {
+            (Some(session), Some(file)) if args.paths.is_empty() => found(session, file)?,
+            _ => args.paths.clone(),
+        };
+        let own_loops = session.as_ref().filter(|_| args.loop_lanes.is_empty());
         let scope = Scope {
             range: args.range.clone(),
             rules: args.rules.clone(),
-            loop_lanes: args.loop_lanes.clone(),
+            loop_lanes: own_loops.map_or_else(|| args.loop_lanes.clone(), |s| s.loops.clone()),
             ..Scope::default()
         };
-        let opened = load::open(&args.input.paths, &args.input.open)?;
+        let opened = load::open(&paths, &args.open)?;
         let analysed = analyse::analyse(opened, &scope)?;
         let analysis = &analysed.analysis;
         let trace = analysis.trace();
@@ -101,8 +109,21 @@ impl Drawn {
             false => instants_out_of_view(trace, &lod),
         };
         let tree = Arc::new(RowTree::new(trace, analysis, lod));
+        let look = session.map(|s| s.look).unwrap_or_default();
+        let gone = look.unknown_rows(&tree);
+        if gone > 0 {
+            let gone = counted(gone as u64, "lane");
+            warn(&format!(
+                "The session names {gone} that this trace does not have."
+            ));
+        }
+        let view = Look::range_of(look.view, trace.extent());
+        let rows = look.rows(&tree);
         let options = PngOptions {
-            range: analysed.chosen.then_some(analysed.window),
+            range: match analysed.chosen {
+                true => Some(analysed.window),
+                false => view,
+            },
             width: args.width,
             theme: args.theme.clone(),
             lanes: match args.lanes {
@@ -110,11 +131,11 @@ impl Drawn {
                 Lanes::All => png::Lanes::All,
                 Lanes::Band => png::Lanes::Band,
             },
-            title: title(args),
+            title: title(args, &paths),
             ..PngOptions::default()
         };
         Ok(Self {
-            rows: Rows::new(Arc::clone(&tree), &shown(&tree, &args.only_lanes)?),
+            rows: Rows::new(Arc::clone(&tree), &shown(&tree, rows, &args.only_lanes)?),
             analysed,
             options,
             hidden,
@@ -160,17 +181,16 @@ pub fn spare<'a>(
 }
 
 /// The title line's name; none where the user wants no such line.
-fn title(args: &Picture) -> Option<String> {
+fn title(args: &Picture, paths: &[PathBuf]) -> Option<String> {
     let title = match &args.title {
         Some(title) => printable(title),
-        None => name_of(&args.input.paths),
+        None => name_of(paths),
     };
     Some(title).filter(|t| !t.is_empty())
 }
 
 /// The rows with nothing but what matches one of the patterns, and the groups around that.
-fn shown(tree: &RowTree, patterns: &[String]) -> Result<RowState, CliError> {
-    let mut state = RowState::default();
+fn shown(tree: &RowTree, mut state: RowState, patterns: &[String]) -> Result<RowState, CliError> {
     if patterns.is_empty() {
         return Ok(state);
     }
@@ -195,6 +215,26 @@ fn shown(tree: &RowTree, patterns: &[String]) -> Result<RowState, CliError> {
     // What was asked for by name shows, whatever starts closed.
     state.expand_all = true;
     Ok(state)
+}
+
+/// Reads a session file.
+fn session(file: &Path) -> Result<Session, CliError> {
+    Session::read(file).map_err(|error| CliError::File {
+        what: "The session cannot be read",
+        error: std::io::Error::other(error),
+        path: file.to_owned(),
+    })
+}
+
+/// Where the traces of a session are.
+fn found(session: &Session, file: &Path) -> Result<Vec<PathBuf>, CliError> {
+    let folder = file.parent().unwrap_or(Path::new(""));
+    let [paths, _before] = session.find(folder).map_err(|lost| CliError::File {
+        what: "A trace of the session is not found: name it, `… PATH --session FILE`",
+        error: std::io::Error::other(lost),
+        path: file.to_owned(),
+    })?;
+    Ok(paths)
 }
 
 /// The name of the first of some paths, and how many more there are.

@@ -17,7 +17,7 @@ use crate::view::{CompareInput, CompareSide, Lod, RowTree};
 pub fn run(args: &Png, before: &Path, out: &mut dyn Write) -> Result<u8, CliError> {
     let picture = &args.picture;
     let to_stdout = png::to_stdout(&picture.output)?;
-    let files = [recordings::files(before), picture.input.paths.clone()];
+    let files = [recordings::files(before), picture.paths.clone()];
     if !to_stdout {
         let named = files.iter().flatten().chain(&picture.rules);
         png::spare(&picture.output, &SIGNATURE, named.map(AsRef::as_ref))?;
@@ -27,7 +27,7 @@ pub fn run(args: &Png, before: &Path, out: &mut dyn Write) -> Result<u8, CliErro
         loop_lanes: picture.loop_lanes.clone(),
         ..Scope::default()
     };
-    let Both { sides, found } = Both::open(&files, &picture.input.open, &scope)?;
+    let Both { sides, found } = Both::open(&files, &picture.open, &scope)?;
     if !to_stdout {
         let sources = sides.iter().flat_map(|s| s.0.analysis.trace().sources());
         png::spare(

@@ -26,18 +26,19 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("ranks", &["time", "model", "import", "analysis"]),
     ("schema", &["columns", "tables"]),
     ("samples", &["output"]),
+    ("session", &["time", "import", "view"]),
     (
         "app",
         &[
             "time", "output", "model", "import", "analysis", "columns", "view", "paint", "export",
-            "ranks", "samples",
+            "ranks", "samples", "session",
         ],
     ),
     (
         "cli",
         &[
             "time", "output", "model", "import", "analysis", "columns", "tables", "schema", "view",
-            "export", "ranks", "samples",
+            "export", "ranks", "samples", "session",
         ],
     ),
     ("main", &["app", "cli"]),
@@ -60,7 +61,10 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("clap::", &["cli"]),
     ("parquet::", &["export/tables"]),
     ("toml::", &["analysis", "app", "samples"]),
-    ("std::fs", &["import", "output", "cli", "app", "samples"]),
+    (
+        "std::fs",
+        &["session", "import", "output", "cli", "app", "samples"],
+    ),
     ("std::net", &[]),
     ("memmap", &[]),
 ];

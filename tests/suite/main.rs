@@ -53,6 +53,7 @@ mod recorders;
 mod report_docs;
 mod rows;
 mod samples;
+mod sessions;
 mod simulated;
 mod support;
 mod svg;

@@ -14,5 +14,6 @@ mod names;
 mod panels;
 mod ranks;
 mod runs;
+mod sessions;
 mod timeline;
 mod why;

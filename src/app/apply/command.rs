@@ -44,6 +44,7 @@ impl App {
             Command::ExportCsv => self.export_csv(ctx),
             Command::ExportJson => self.export_json(ctx),
             Command::CopyCommand => self.copy_command(ctx),
+            Command::SaveSession => self.save_session(ctx),
             Command::Notices => self.dialog = Some(Dialog::Notices),
             Command::Quit => ctx.send_viewport_cmd(ViewportCommand::Close),
             Command::ZoomIn => navigate::zoom(state, KEY_ZOOM),

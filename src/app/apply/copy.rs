@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use egui::Context;
 
+use super::remember::look;
 use super::window::App;
 use crate::app::dialogs::Dialog;
 use crate::app::model::document::Document;
@@ -13,6 +14,7 @@ use crate::app::model::settings::rules_file;
 use crate::app::model::trimmed::Window;
 use crate::export::png::{SIGNATURE, suggested_name};
 use crate::output;
+use crate::session::{self, Kept, Session};
 
 impl App {
     /// Opens a file dialog, or writes a file, on a thread; one at a time.
@@ -137,6 +139,37 @@ impl App {
             None => Ask::Save(name, make),
         };
         self.pick(ctx, ask);
+    }
+}
+
+impl App {
+    /// Writes which traces are open, and how, to a file that the user chooses.
+    pub(super) fn save_session(&mut self, ctx: &Context) {
+        let Some(doc) = &self.state.doc else {
+            return;
+        };
+        // While they are compared, either of them may be the one whose details show.
+        let (after, before) = match &self.state.compared {
+            Some(c) if c.details == 0 => (&c.other, Some(doc)),
+            Some(c) => (doc, Some(&c.other)),
+            None => (doc, None),
+        };
+        let look = look(after, &self.panels);
+        let (files, loops) = (after.paths.clone(), after.loops.clone());
+        let before = before.map_or_else(Vec::new, |b| b.paths.clone());
+        let mut read = inputs(after);
+        read.extend(before.iter().cloned());
+        let name = format!("{}{}", picture::file_stem(after), session::ENDING);
+        let make: Make = Box::new(move |path| {
+            spare(path, session::BEGINS, &read)?;
+            let folder = path.parent().unwrap_or(Path::new(""));
+            let kept = |files: &[PathBuf]| -> Vec<Kept> {
+                files.iter().map(|f| Kept::of(f, folder)).collect()
+            };
+            let session = Session::new(kept(&files), kept(&before), loops, look);
+            Ok(vec![(path.to_owned(), session.text().into_bytes())])
+        });
+        self.pick(ctx, Ask::Save(name, make));
     }
 }
 

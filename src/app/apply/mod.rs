@@ -14,6 +14,7 @@ use egui::Context;
 
 use crate::app::dialogs::{Dialog, ErrorDialog};
 use crate::app::model::action::Action;
+use crate::app::model::picker::Ask;
 use crate::time::TimeRange;
 pub use window::App;
 
@@ -92,6 +93,10 @@ impl App {
             Action::NamesOf(layer) => {
                 state.settings.details_open = true;
                 self.panels.show_layer(layer);
+            }
+            Action::ChooseFor(session) => {
+                self.pick(ctx, Ask::Files);
+                self.then_session = Some(session);
             }
             Action::SavePng(file, replace) => self.save_png(ctx, file, replace),
             Action::Scope(rank) => state.on_doc(|doc| doc.set_scope(rank)),

@@ -1,9 +1,12 @@
 //! Opening traces, and what threads and file dialogs bring back.
 
+use std::path::PathBuf;
+
 use egui::{Context, ViewportCommand};
 
 use super::remember::recall;
 use super::window::App;
+use crate::analysis::counted;
 use crate::app::canvas::Focus;
 use crate::app::dialogs::{Dialog, ErrorDialog, RunsDialog};
 use crate::app::model::document::Document;
@@ -11,10 +14,33 @@ use crate::app::model::load::{Loading, Outcome, Request};
 use crate::app::model::picker::{Picked, Picker};
 use crate::app::panels::Panels;
 use crate::import::{ErrorKind, LoadError};
+use crate::session::Session;
 
 impl App {
     /// Starts opening; what is open stays until that is done.
     pub fn open(&mut self, ctx: &Context, request: Request) {
+        (self.then_look, self.then_session) = (None, None);
+        self.start_opening(ctx, request);
+    }
+
+    /// Opens the traces of a session, to be looked at as it says: what was opened, and what that was compared with.
+    pub(super) fn open_session(
+        &mut self,
+        ctx: &Context,
+        session: Session,
+        [paths, before]: [Vec<PathBuf>; 2],
+    ) {
+        self.then_look = Some(session.look);
+        self.then_compare = (!before.is_empty()).then_some(before);
+        let request = Request {
+            paths,
+            loops: session.loops,
+            ..Request::default()
+        };
+        self.start_opening(ctx, request);
+    }
+
+    fn start_opening(&mut self, ctx: &Context, request: Request) {
         if request.paths.is_empty() && request.sample.is_none() {
             return;
         }
@@ -60,8 +86,14 @@ impl App {
     }
 
     fn picked(&mut self, ctx: &Context, picked: Picked) {
+        if !matches!(picked, Picked::Open(_)) {
+            self.then_session = None;
+        }
         match picked {
             Picked::Open(paths) => {
+                if let Some(session) = self.then_session.take() {
+                    return self.open_session(ctx, *session, [paths, Vec::new()]);
+                }
                 let request = Request {
                     paths,
                     ..Request::default()
@@ -106,6 +138,11 @@ impl App {
             },
             Outcome::Ranks(ranks) => self.show_ranks(ctx, *ranks, loading.request.paths),
             Outcome::Compared(compared) => self.show_comparison(*compared),
+            Outcome::Session(session, Ok(files)) => self.open_session(ctx, *session, files),
+            Outcome::Session(session, Err(lost)) => {
+                let dialog = ErrorDialog::Lost(lost, session);
+                self.dialog = Some(Dialog::Error(Box::new(dialog)));
+            }
             Outcome::Failed(e) if e.kind == ErrorKind::Cancelled => {}
             Outcome::Failed(e) => self.not_opened(e, loading.request),
         }
@@ -128,7 +165,17 @@ impl App {
         state.check_recent();
         let mut panels = Panels::default();
         if let Some(memory) = state.settings.trace(&doc.key) {
-            recall(&mut doc, &mut panels, memory);
+            recall(&mut doc, &mut panels, &memory.look);
+        }
+        if let Some(look) = self.then_look.take() {
+            let gone = look.unknown_rows(&doc.tree);
+            recall(&mut doc, &mut panels, &look);
+            if gone > 0 {
+                let gone = counted(gone as u64, "lane");
+                state.say(format!(
+                    "The session names {gone} that this trace does not have"
+                ));
+            }
         }
         doc.history.record(doc.viewport.window(), 0);
         let wake = ctx.clone();

@@ -6,6 +6,7 @@ use super::window::App;
 use crate::app::model::document::Document;
 use crate::app::model::settings::TraceMemory;
 use crate::app::panels::Panels;
+use crate::session::Look;
 use crate::time::TimeRange;
 
 impl App {
@@ -14,15 +15,9 @@ impl App {
         let Some(doc) = &self.state.doc else {
             return;
         };
-        let range = doc.viewport.range();
         self.state.settings.remember(TraceMemory {
             key: doc.key.clone(),
-            view: (!doc.viewport.is_fit()).then_some((range.start, range.end)),
-            range: doc.range.map(|r| (r.start, r.end)),
-            tab: Some(self.panels.open().title.to_owned()),
-            pinned: doc.row_state.pinned.clone(),
-            hidden: doc.row_state.hidden.iter().cloned().collect(),
-            toggled: doc.row_state.toggled.iter().cloned().collect(),
+            look: look(doc, &self.panels),
         });
     }
 
@@ -54,8 +49,21 @@ impl App {
     }
 }
 
+/// How a trace is looked at.
+pub(super) fn look(doc: &Document, panels: &Panels) -> Look {
+    let range = doc.viewport.range();
+    Look {
+        view: (!doc.viewport.is_fit()).then_some((range.start, range.end)),
+        range: doc.range.map(|r| (r.start, r.end)),
+        tab: Some(panels.open().title.to_owned()),
+        pinned: doc.row_state.pinned.clone(),
+        hidden: doc.row_state.hidden.iter().cloned().collect(),
+        toggled: doc.row_state.toggled.iter().cloned().collect(),
+    }
+}
+
 /// Restores how a trace was looked at. What does not fit it (any more) is left out.
-pub(super) fn recall(doc: &mut Document, panels: &mut Panels, memory: &TraceMemory) {
+pub(super) fn recall(doc: &mut Document, panels: &mut Panels, memory: &Look) {
     let extent = doc.trace.extent();
     let range = |pair: Option<(i64, i64)>| {
         let (start, end) = pair?;
@@ -70,9 +78,6 @@ pub(super) fn recall(doc: &mut Document, panels: &mut Panels, memory: &TraceMemo
         panels.recall(title);
     }
     doc.change_rows(|rows, tree| {
-        let known = |key: &&String| tree.find(key).is_some();
-        rows.pinned = memory.pinned.iter().filter(known).cloned().collect();
-        rows.hidden = memory.hidden.iter().filter(known).cloned().collect();
-        rows.toggled = memory.toggled.iter().filter(known).cloned().collect();
+        *rows = memory.rows(tree);
     });
 }

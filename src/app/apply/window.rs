@@ -9,6 +9,7 @@ use crate::app::model::settings::Store;
 use crate::app::model::state::AppState;
 use crate::app::panels::Panels;
 use crate::app::shell::dump::Dump;
+use crate::session::{Look, Session};
 
 /// The window.
 pub struct App {
@@ -24,6 +25,10 @@ pub struct App {
     pub(in crate::app) dump: Dump,
     /// What the first trace is compared with, once it is open.
     pub(in crate::app) then_compare: Option<Vec<PathBuf>>,
+    /// How a session says that the trace is looked at that is being opened.
+    pub(in crate::app) then_look: Option<Look>,
+    /// The session whose trace the user is choosing.
+    pub(in crate::app) then_session: Option<Box<Session>>,
     /// egui knows the window's styles.
     pub(in crate::app) styled: bool,
 }
@@ -41,6 +46,8 @@ impl App {
             saver: Saver::new(store, settings),
             dump: Dump::from_env(),
             then_compare: None,
+            then_look: None,
+            then_session: None,
             styled: false,
         }
     }

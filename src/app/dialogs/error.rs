@@ -5,11 +5,14 @@ use egui::{RichText, Ui};
 use crate::app::model::action::{Action, Actions};
 use crate::app::model::load::Request;
 use crate::import::{ErrorKind, LoadError};
+use crate::session::{NotFound, Session};
 
 /// What the dialog says.
 pub enum ErrorDialog {
     /// This could not be opened.
     Failed(LoadError, Request),
+    /// A trace of a session is nowhere.
+    Lost(NotFound, Box<Session>),
     /// Something else went wrong: what, and the details.
     Other(String, String),
 }
@@ -21,6 +24,7 @@ impl ErrorDialog {
         match self {
             Self::Failed(e, _) if e.kind == ErrorKind::TooLarge => "This may not fit into memory",
             Self::Failed(..) => "This could not be opened",
+            Self::Lost(..) => "A trace of this session is not found",
             Self::Other(what, _) => what,
         }
     }
@@ -31,6 +35,7 @@ impl ErrorDialog {
         let (version, os) = (env!("CARGO_PKG_VERSION"), std::env::consts::OS);
         let what = match self {
             Self::Failed(e, _) => format!("{e}\n({:?})", e.kind),
+            Self::Lost(lost, _) => format!("{}\n{lost}", self.title()),
             Self::Other(what, details) => format!("{what}\n{details}"),
         };
         format!("Stallscope {version}, {os}\n{what}")
@@ -44,6 +49,7 @@ impl ErrorDialog {
                 Some(place) => format!("{} ({place})", e.cause),
                 None => e.cause.clone(),
             },
+            Self::Lost(..) => self.title().to_owned(),
             Self::Other(what, _) => what.clone(),
         }
     }
@@ -73,6 +79,10 @@ pub fn error_ui(ui: &mut Ui, dialog: &ErrorDialog, actions: &mut Actions) -> boo
                     .monospace(),
             );
         }
+        ErrorDialog::Lost(lost, _) => {
+            ui.label(format!("{lost}."));
+            ui.label("Choose it: it is then looked at as the session says.");
+        }
         ErrorDialog::Other(_, details) => {
             ui.label(RichText::new(details).weak());
         }
@@ -84,6 +94,13 @@ pub fn error_ui(ui: &mut Ui, dialog: &ErrorDialog, actions: &mut Actions) -> boo
 fn buttons_ui(ui: &mut Ui, dialog: &ErrorDialog, actions: &mut Actions) -> bool {
     if ui.button("Copy details").clicked() {
         actions.push(Action::CopyText(dialog.details(), "Details copied"));
+    }
+    if let ErrorDialog::Lost(_, session) = dialog {
+        let choose = ui.button("Choose the trace…").clicked();
+        if choose {
+            actions.push(Action::ChooseFor(session.clone()));
+        }
+        return ui.button("Close").clicked() || choose;
     }
     let ErrorDialog::Failed(e, request) = dialog else {
         return ui.button("Close").clicked();

@@ -9,6 +9,7 @@ use crate::app::model::load::Request;
 use crate::app::model::settings::ExportChoice;
 use crate::app::model::tab::Tab;
 use crate::model::{LaneId, NameId, SpanId};
+use crate::session::Session;
 use crate::time::TimeRange;
 use crate::view::{NodeId, Swatch, Window};
 
@@ -22,6 +23,8 @@ pub enum Action {
     Do(Command),
     /// Open files and folders.
     Open(Request),
+    /// Let the user choose the trace of a session.
+    ChooseFor(Box<Session>),
     /// Compare the open trace with a recording before a change.
     CompareWith(Vec<PathBuf>),
     /// Make a lane the loop of its rank, or let the evidence choose again; the files are read again.

@@ -116,6 +116,7 @@ commands! {
     ExportCsv File "Export selection as CSV…" "Writes the Selection table as comma-separated values." [];
     ExportJson File "Export selection as JSON…" "Writes the Selection figures as JSON, times in nanoseconds." [];
     CopyCommand File "Copy command for this view" "Copies the command line that draws this time as PNG; hidden and collapsed lanes are not part of it." [];
+    SaveSession File "Save session…" "Writes which traces are open and how they are looked at to a small file; opening it goes on from there, also elsewhere." [Shortcut::ctrl(Key::S)];
     Notices File "Notices" "Lists what was repaired, skipped or missing in the opened files." [];
     Quit File "Quit" "Closes the window." [Shortcut::ctrl(Key::Q)];
     ZoomIn View "Zoom in" "Zooms in 1.25× at the pointer." [Shortcut::place(Key::W), Shortcut::typed(Key::Plus), Shortcut::typed(Key::Equals)];

@@ -3,7 +3,7 @@
 //! The only place of the window that reads traces. The open trace stays until the next one is ready; a cancelled
 //! opening is forgotten at once and its thread ends at its next look at the flag.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::time::{Duration, Instant};
@@ -15,6 +15,7 @@ use crate::app::model::settings;
 use crate::import::{self, ErrorKind, LoadError, OpenOptions, Phase, Progress};
 use crate::ranks::{self, How, Ranks, Watch};
 use crate::samples::SAMPLES;
+use crate::session::{NotFound, Session, content_key, is_session};
 
 /// How long the rate of reading is averaged over.
 const RATE_WINDOW: Duration = Duration::from_secs(2);
@@ -46,6 +47,8 @@ pub enum Outcome {
     Compared(Box<Compared>),
     /// Many ranks, one by one.
     Ranks(Box<Ranks>),
+    /// A session with where its traces are, or which one is nowhere.
+    Session(Box<Session>, Result<[Vec<PathBuf>; 2], NotFound>),
     /// Nothing could be read.
     Failed(LoadError),
 }
@@ -230,6 +233,11 @@ fn open(request: &Request, watch: &Watch) -> Outcome {
             }
         },
     };
+    if let [path] = &paths[..]
+        && let Some(outcome) = session(path)
+    {
+        return outcome;
+    }
     let paths = match by_rank(request, paths, watch) {
         Ok(paths) => paths,
         Err(outcome) => return outcome,
@@ -243,7 +251,7 @@ fn open(request: &Request, watch: &Watch) -> Outcome {
         Err(error) => return Outcome::Failed(error),
     };
     progress.set_phase(Phase::Analysing);
-    let key = settings::content_key(&paths);
+    let key = content_key(&paths);
     match Document::new(paths.clone(), key, loaded, &request.loops, progress) {
         Ok(mut document) => {
             document.seconds = begun.elapsed().as_secs_f64();
@@ -255,6 +263,26 @@ fn open(request: &Request, watch: &Watch) -> Outcome {
             Outcome::Failed(LoadError::cancelled(&path))
         }
     }
+}
+
+/// What a session file says and where its traces are; `None` for other files.
+fn session(path: &Path) -> Option<Outcome> {
+    if !is_session(path) {
+        return None;
+    }
+    let folder = path.parent().unwrap_or(Path::new(""));
+    Some(match Session::read(path) {
+        Ok(session) => {
+            let found = session.find(folder);
+            Outcome::Session(Box::new(session), found)
+        }
+        Err(error) => Outcome::Failed(LoadError::new(
+            ErrorKind::Corrupt,
+            path,
+            "This session file cannot be read.",
+            format!("The reason: {error}."),
+        )),
+    })
 }
 
 /// The files to open as one timeline; else what came of many ranks.

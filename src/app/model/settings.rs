@@ -3,13 +3,13 @@
 //! Nothing is written beside a trace. A file of an unknown version is left alone: neither read nor overwritten.
 
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::import::open_regular;
 use crate::output;
+use crate::session::Look;
 use crate::view::Theme;
 
 /// Version of the file.
@@ -18,8 +18,6 @@ const VERSION: u32 = 1;
 const MAX_TRACES: usize = 50;
 /// Files in the Recent list.
 pub const MAX_RECENT: usize = 8;
-/// Bytes of a file that make its key, together with its size.
-const KEY_BYTES: u64 = 64 << 10;
 
 /// A theme, remembered by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -129,18 +127,9 @@ impl Default for ExportChoice {
 pub struct TraceMemory {
     /// Size and hash of its content.
     pub key: String,
-    /// Visible window, ns.
-    pub view: Option<(i64, i64)>,
-    /// Selected range, ns.
-    pub range: Option<(i64, i64)>,
-    /// Open tab, by its name.
-    pub tab: Option<String>,
-    /// Keys of pinned lanes.
-    pub pinned: Vec<String>,
-    /// Keys of hidden lanes.
-    pub hidden: Vec<String>,
-    /// Names of groups whose openness differs from the default.
-    pub toggled: Vec<String>,
+    /// How it was looked at.
+    #[serde(flatten)]
+    pub look: Look,
 }
 
 /// The remembered state of the window.
@@ -388,58 +377,6 @@ pub fn user_rules() -> Option<(PathBuf, io::Result<String>)> {
     }
 }
 
-/// The key of what was opened: number of bytes and a hash of the first 64 KiB, over all paths; for a folder, of the
-/// names and sizes in it.
-#[must_use]
-pub fn content_key(paths: &[PathBuf]) -> String {
-    let mut hash = Fnv::default();
-    let mut size = 0_u64;
-    for path in paths {
-        let Ok(meta) = fs::metadata(path) else {
-            continue;
-        };
-        if meta.is_dir() {
-            let mut entries: Vec<_> = fs::read_dir(path)
-                .into_iter()
-                .flatten()
-                .flatten()
-                .map(|e| (e.file_name(), e.metadata().map_or(0, |m| m.len())))
-                .collect();
-            entries.sort();
-            for (name, len) in entries {
-                hash.add(name.as_encoded_bytes());
-                size += len;
-            }
-        } else {
-            size += meta.len();
-            let mut head = Vec::new();
-            if let Ok(file) = open_regular(path) {
-                // What cannot be read does not enter the key.
-                let _ = file.take(KEY_BYTES).read_to_end(&mut head);
-            }
-            hash.add(&head);
-        }
-    }
-    format!("{size}-{:016x}", hash.0)
-}
-
-/// FNV-1a: the same on every platform and in every version, unlike the standard library's hasher.
-struct Fnv(u64);
-
-impl Default for Fnv {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Fnv {
-    fn add(&mut self, bytes: &[u8]) {
-        for &b in bytes {
-            self.0 = (self.0 ^ u64::from(b)).wrapping_mul(0x100_0000_01b3);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -466,8 +403,10 @@ mod tests {
         settings.saw_hint("zoom");
         settings.remember(TraceMemory {
             key: "k".to_owned(),
-            view: Some((1, i64::MAX)),
-            ..TraceMemory::default()
+            look: Look {
+                view: Some((1, i64::MAX)),
+                ..Look::default()
+            },
         });
         store
             .save(&settings)
@@ -480,19 +419,11 @@ mod tests {
             read.recent,
             [[PathBuf::from("a.json")], [PathBuf::from("b.json")]]
         );
-        assert_eq!(read.trace("k").and_then(|t| t.view), Some((1, i64::MAX)));
+        assert_eq!(
+            read.trace("k").and_then(|t| t.look.view),
+            Some((1, i64::MAX))
+        );
         assert!(!read.wants_hint("zoom"));
-    }
-
-    /// Opening a pipe waits for somebody who writes into it: the window would load for ever.
-    #[cfg(unix)]
-    #[test]
-    fn a_pipe_among_the_paths_keeps_nobody_waiting() {
-        let dir = temp("pipe");
-        let pipe = dir.join("pipe");
-        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
-        assert!(made.expect("mkfifo").success());
-        assert!(content_key(&[pipe]).starts_with("0-"));
     }
 
     #[test]
@@ -526,18 +457,6 @@ mod tests {
         assert!(text.contains("99"));
         fs::write(&file, b"\xff{not json").expect("written");
         assert_eq!(Store::in_dir(&dir).load(), Settings::default());
-    }
-
-    #[test]
-    fn keys_follow_the_content_and_not_the_name() {
-        let dir = temp("key");
-        for (name, text) in [("a", "same"), ("b", "same"), ("c", "other")] {
-            fs::write(dir.join(name), text).expect("written");
-        }
-        let key = |name: &str| content_key(&[dir.join(name)]);
-        assert_eq!(key("a"), key("b"));
-        assert_ne!(key("a"), key("c"));
-        assert!(content_key(&[dir]).starts_with("13-"));
     }
 
     #[test]

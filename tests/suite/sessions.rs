@@ -1,0 +1,125 @@
+//! Session files on the command line: found by place and by content, drawn as they were looked at, refused with a reason.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use roxmltree::Document;
+use serde_json::{Value, json};
+use stallscope::session::{Kept, Look, Session};
+
+use crate::common::{repository, scratch};
+
+/// Exit code, stdout and stderr.
+fn run(args: &[&str]) -> (i32, String, String) {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_stallscope"));
+    program.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
+    let out = program.args(args).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    (
+        out.status.code().unwrap(),
+        text(out.stdout),
+        text(out.stderr),
+    )
+}
+
+fn texts(svg: &str) -> Vec<String> {
+    let document = Document::parse(svg).unwrap();
+    let all = document.descendants().filter(|n| n.has_tag_name("text"));
+    all.filter_map(|n| n.text().map(str::to_owned)).collect()
+}
+
+fn saved(dir: &Path, trace: &Path, look: Look) -> String {
+    let session = Session::new(vec![Kept::of(trace, dir)], Vec::new(), Vec::new(), look);
+    let file = dir.join("a.session.json");
+    fs::write(&file, session.text()).unwrap();
+    file.display().to_string()
+}
+
+#[test]
+fn a_session_is_drawn_as_it_was_looked_at_wherever_its_trace_lies() {
+    let dir = scratch("session_drawn");
+    let trace = dir.join("run.json.gz");
+    fs::copy(repository("sample_traces/torch_4_workers.json.gz"), &trace).unwrap();
+    let named = trace.display().to_string();
+    let (code, plain, err) = run(&["svg", &named, "-o", "-"]);
+    assert_eq!(code, 0, "{err}");
+    // Nothing was done to the rows: the same picture.
+    let file = saved(&dir, &trace, Look::default());
+    let (code, same, err) = run(&["svg", "--session", &file, "-o", "-"]);
+    assert_eq!((code, same == plain), (0, true), "{err}");
+    // A hidden group is gone; the time is that of the view.
+    let title = "GPU 0";
+    assert!(
+        texts(&plain).iter().any(|t| t == title),
+        "{title} shows at first"
+    );
+    let (_, info, _) = run(&["report", &named, "--json", "--brief"]);
+    let report: Value = serde_json::from_str(&info).unwrap();
+    let t1 = report["t1"].as_i64().unwrap();
+    let look = Look {
+        view: Some((t1 / 4, t1 / 2)),
+        hidden: vec!["no such lane".to_owned()],
+        ..Look::default()
+    };
+    let file = saved(&dir, &trace, look);
+    let (code, part, err) = run(&["svg", "--session", &file, "-o", "-"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(
+        err.contains("The session names 1 lane that this trace does not have."),
+        "{err}"
+    );
+    let range = format!("{}ns..{}ns", t1 / 4, t1 / 2);
+    let (_, by_range, _) = run(&["svg", &named, "--range", &range, "-o", "-"]);
+    assert_eq!(texts(&part), texts(&by_range));
+    // Moved to another place below the session, under another name.
+    fs::create_dir_all(dir.join("moved")).unwrap();
+    fs::rename(&trace, dir.join("moved/other.gz")).unwrap();
+    let (code, moved, err) = run(&["svg", "--session", &file, "-o", "-"]);
+    assert_eq!(code, 0, "{err}");
+    assert_eq!(texts(&moved).len(), texts(&part).len());
+    // Nowhere: named by the user, it is drawn all the same.
+    let away = scratch("session_away").join("away.json.gz");
+    fs::rename(dir.join("moved/other.gz"), &away).unwrap();
+    let (code, _, err) = run(&["svg", "--session", &file, "-o", "-"]);
+    assert_eq!(code, 1, "{err}");
+    assert!(err.contains("run.json.gz is not there"), "{err}");
+    let away = away.display().to_string();
+    let (code, again, err) = run(&["svg", &away, "--session", &file, "-o", "-"]);
+    assert_eq!(code, 0, "{err}");
+    assert_eq!(texts(&again).len(), texts(&part).len());
+}
+
+#[test]
+fn bad_sessions_are_refused_with_a_reason() {
+    let dir = scratch("session_bad");
+    let file = dir.join("bad.session.json");
+    let path = file.display().to_string();
+    let newer = json!({"stallscope_session": 2, "files": []}).to_string();
+    let cases = [
+        (newer.as_bytes(), "version 2"),
+        (b"{}", "no session file"),
+        (b"\x00\xff", "not UTF-8"),
+        (
+            b"{\"stallscope_session\":1,\"files\":[{}]}",
+            "missing field `path`",
+        ),
+        (b"", "line 1"),
+    ];
+    for (bytes, why) in cases {
+        fs::write(&file, bytes).unwrap();
+        let (code, _, err) = run(&["png", "--session", &path, "-o", "-"]);
+        assert_eq!((code, err.contains(why)), (1, true), "{why}: {err}");
+        assert!(err.contains(&path), "{err}");
+    }
+    let (code, _, err) = run(&["png", "--session", "nowhere.json", "-o", "x.png"]);
+    assert_eq!((code, err.contains("nowhere.json")), (1, true), "{err}");
+    assert_eq!(
+        run(&["png", "-o", "x.png"]).0,
+        2,
+        "neither a path nor a session"
+    );
+    // What is read is not written over.
+    let (code, _, err) = run(&["svg", "--session", &path, "-o", &path]);
+    assert_eq!((code, err.contains("not written")), (2, true), "{err}");
+}
