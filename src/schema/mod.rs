@@ -24,6 +24,8 @@ pub enum Document {
     Names,
     /// `compare --json`.
     Compare,
+    /// `ranks --json`.
+    Ranks,
     /// `whatif --json`.
     Whatif,
     /// `why --json`.
@@ -36,10 +38,11 @@ pub enum Document {
 
 impl Document {
     /// All of them, that of `report` first.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Report,
         Self::Names,
         Self::Compare,
+        Self::Ranks,
         Self::Whatif,
         Self::Why,
         Self::Info,
@@ -53,6 +56,7 @@ impl Document {
             Self::Report => "report",
             Self::Names => "names",
             Self::Compare => "compare",
+            Self::Ranks => "ranks",
             Self::Whatif => "whatif",
             Self::Why => "why",
             Self::Info => "info",
@@ -81,6 +85,7 @@ impl Document {
             Self::Report => include_str!("fields/report.txt"),
             Self::Names => include_str!("fields/names.txt"),
             Self::Compare => include_str!("fields/compare.txt"),
+            Self::Ranks => include_str!("fields/ranks.txt"),
             Self::Whatif => include_str!("fields/whatif.txt"),
             Self::Why => include_str!("fields/why.txt"),
             Self::Info => include_str!("fields/info.txt"),
@@ -107,13 +112,8 @@ impl Document {
         }
     }
 
-    /// Its JSON Schema; of tables the list of columns. A `strict` one allows no field that it does not name: what a program
-    /// may not rely on, as fields are added.
-    #[must_use]
-    pub fn schema(self, strict: bool) -> Value {
-        if self == Self::Tables {
-            return columns();
-        }
+    /// Its places.
+    fn root(self) -> Node {
         let mut root = Node::default();
         for field in self.fields() {
             root.insert(&field);
@@ -126,6 +126,17 @@ impl Document {
                 }
             }
         }
+        root
+    }
+
+    /// Its JSON Schema; of tables the list of columns. A `strict` one allows no field that it does not name: what a program
+    /// may not rely on, as fields are added.
+    #[must_use]
+    pub fn schema(self, strict: bool) -> Value {
+        if self == Self::Tables {
+            return columns();
+        }
+        let root = self.root();
         let mut out = root.schema(strict);
         let mut head = json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -134,7 +145,7 @@ impl Document {
         });
         if let (Value::Object(head), Value::Object(out)) = (&mut head, &mut out) {
             head.append(out);
-            let shared = root.shared(strict);
+            let shared = root.shared(&Self::Report.root(), strict);
             if !shared.is_empty() {
                 head.insert("$defs".to_owned(), shared.into());
             }

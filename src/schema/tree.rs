@@ -187,15 +187,18 @@ impl Node {
         out
     }
 
-    /// The schemas of places that other ones are like, by path.
-    pub fn shared(&self, strict: bool) -> Map<String, Value> {
+    /// The schemas of places that other ones are like, by path; those that are not here are those of the `report`.
+    pub fn shared(&self, report: &Self, strict: bool) -> Map<String, Value> {
         let mut paths = Vec::new();
         self.refs(&mut paths);
         paths.sort_unstable();
         paths.dedup();
-        let found = paths
-            .iter()
-            .filter_map(|p| Some((shared_name(p), self.at(p)?.schema(strict))));
+        let found = paths.iter().filter_map(|p| {
+            Some((
+                shared_name(p),
+                self.at(p).or_else(|| report.at(p))?.schema(strict),
+            ))
+        });
         found.collect()
     }
 
@@ -278,7 +281,7 @@ mod tests {
         });
         assert_eq!(root.schema(false), wanted);
         assert_eq!(
-            root.shared(false)["a"],
+            root.shared(&root, false)["a"],
             wanted["properties"]["a"]["additionalProperties"]
         );
         let strict = root.schema(true);

@@ -190,6 +190,18 @@ fn what_other_commands_print_is_as_described() {
 }
 
 #[test]
+fn ranks_are_as_the_schema_says() {
+    let paths = entries(&["traces/pairs"]);
+    let ranks: Vec<PathBuf> = paths
+        .into_iter()
+        .filter(|p| p.ends_with("ranks2"))
+        .collect();
+    let some: Vec<PathBuf> = bundled().into_iter().take(2).chain(ranks).collect();
+    let (n, _) = check(Document::Ranks, each(&some, &["ranks", "--json"]));
+    assert_eq!(n, some.len());
+}
+
+#[test]
 fn comparisons_are_as_described() {
     let all = entries(&["analysis/compare"]);
     if all.is_empty() {
