@@ -21,11 +21,7 @@ const NO_LANE: &str = "Select a span or point at a lane first";
 impl App {
     /// Runs a command, if it does anything now.
     pub(super) fn command(&mut self, ctx: &Context, command: Command) {
-        let state = &mut self.state;
-        if !state.can(command) {
-            return;
-        }
-        if self.in_ranks(command) {
+        if !self.state.can(command) || self.in_ranks(command) {
             return;
         }
         if self.state.compared.is_some() && self.in_comparison(ctx, command) {

@@ -75,7 +75,8 @@ impl App {
         }
         self.state.on_doc(|doc| {
             doc.search.poll();
-            doc.poll_causes();
+            let wake = ctx.clone();
+            doc.poll_causes(move || wake.request_repaint());
         });
         self.panels.poll();
         for job in self.focus.jobs() {
@@ -178,9 +179,6 @@ impl App {
             }
         }
         doc.history.record(doc.viewport.window(), 0);
-        let wake = ctx.clone();
-        doc.causes
-            .start(&doc.analysis, &doc.args, move || wake.request_repaint());
         let title = format!("{} – Stallscope", doc.name);
         ctx.send_viewport_cmd(ViewportCommand::Title(title));
         self.focus = Focus::default();

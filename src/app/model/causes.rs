@@ -17,15 +17,16 @@ pub struct Causes {
 }
 
 impl Causes {
-    /// Begins, unless they are known; `wake` is called when they are.
-    pub fn start(
+    /// The analysis with causes, once they are there and new. Begins to work them out where nobody did; `wake` is called
+    /// when they are there.
+    pub fn poll(
         &mut self,
         analysis: &Arc<Analysis>,
         args: &Arc<SharedArgs>,
         wake: impl FnOnce() + Send + 'static,
-    ) {
+    ) -> Option<Arc<Analysis>> {
         if analysis.causes_known() {
-            return;
+            return None;
         }
         let (analysis, args) = (Arc::clone(analysis), Arc::clone(args));
         let stop = Arc::clone(&self.stop);
@@ -37,10 +38,6 @@ impl Causes {
             analysis.with_causes(&each, &go_on).ok().map(Arc::new)
         };
         self.job.request((), make, wake);
-    }
-
-    /// The analysis with causes, once they are there.
-    pub fn poll(&mut self) -> Option<Arc<Analysis>> {
         self.job.poll();
         self.job.get(&())?.as_ref().clone()
     }

@@ -200,11 +200,10 @@ pub(super) fn analysed(
 }
 
 impl Document {
-    /// Takes the causes of waits, if they are known since the last call.
-    pub fn poll_causes(&mut self) {
-        if !self.analysis.causes_known()
-            && let Some(analysis) = self.causes.poll()
-        {
+    /// Takes the causes of waits, if they are known since the last call, and sees to it that they will be; `wake` is
+    /// called then.
+    pub fn poll_causes(&mut self, wake: impl FnOnce() + Send + 'static) {
+        if let Some(analysis) = self.causes.poll(&self.analysis, &self.args, wake) {
             self.analysis = analysis;
         }
     }
