@@ -30,10 +30,12 @@ class StallscopeCallback(TrainerCallback):
         if self.recording is None:
             return
         self.recording.step()
-        if control.should_evaluate:
-            self._enter("validate")
-        elif control.should_save:
-            self._enter("checkpoint")
+        self._enter_next(control)
+
+    def on_epoch_end(self, args, state, control, **kwargs):
+        # With strategies that go by epochs the trainer decides here.
+        if self.recording is not None and self._phase is None:
+            self._enter_next(control)
 
     def on_evaluate(self, args, state, control, **kwargs):
         self._leave()
@@ -48,6 +50,12 @@ class StallscopeCallback(TrainerCallback):
         recording, self.recording = self.recording, None
         if recording is not None:
             recording.__exit__(None, None, None)
+
+    def _enter_next(self, control) -> None:
+        if control.should_evaluate:
+            self._enter("validate")
+        elif control.should_save:
+            self._enter("checkpoint")
 
     def _enter(self, name: str) -> None:
         self._leave()

@@ -262,8 +262,11 @@ impl Workers<'_> {
             let at = if by_id { 1 } else { 0 };
             groups.insert(at, with);
         }
+        // Waits that carry the numbers of their batches need no count of those before them.
+        let told = by_id && asked.numbers.iter().all(Option::is_some);
         let last = match asked.offset {
             Some(_) => 0,
+            None if told => 0,
             None => self.early(asked, group, used),
         };
         let from = asked.offset.unwrap_or(0);

@@ -127,7 +127,10 @@ fn files(sides: &[&Analysis]) -> Vec<String> {
 /// The command that makes the page again, as a shell reads it.
 fn command(args: &Report, output: &Path, before: Option<&[PathBuf]>) -> String {
     let mut words = vec!["stallscope".to_owned(), "report".to_owned()];
-    let word = |path: &Path| path.display().to_string();
+    let word = |path: &Path| match (args.html.show_paths, path.file_name()) {
+        (false, Some(name)) => name.to_string_lossy().into_owned(),
+        _ => path.display().to_string(),
+    };
     words.extend(args.input.paths.iter().map(|p| word(p)));
     words.extend(["--html".to_owned(), word(output)]);
     if let Some(before) = before {
@@ -159,5 +162,15 @@ fn command(args: &Report, output: &Path, before: Option<&[PathBuf]>) -> String {
     if args.html.show_paths {
         words.push("--paths".to_owned());
     }
+    let words: Vec<String> = words.into_iter().map(quoted).collect();
     words.join(" ")
+}
+
+/// A word as a shell takes it for one.
+fn quoted(word: String) -> String {
+    let safe = |c: char| c.is_alphanumeric() || "-_./+:=,@%~…".contains(c);
+    match !word.is_empty() && word.chars().all(safe) {
+        true => word,
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
 }

@@ -1,5 +1,7 @@
 //! Beginning and end of the page: what was opened, what bounds it, what the record is; notices, how it was made.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::HtmlInput;
@@ -19,15 +21,13 @@ pub(super) fn title(page: &mut Page<'_>, input: &HtmlInput<'_>) {
         counted(trace.counted_spans(), "span"),
         format_ns(trace.extent().len()),
     ];
-    let mut tracers: Vec<&str> = trace.sources().iter().map(|s| s.tracer.name).collect();
-    tracers.dedup();
-    about.extend(tracers.into_iter().map(str::to_owned));
-    let mut gpus: Vec<&str> = Vec::new();
+    let mut names: Vec<&str> = trace.sources().iter().map(|s| s.tracer.name).collect();
     for gpu in input.analysis.gpus() {
-        gpus.extend(trace.device(gpu.device).name.as_deref());
+        names.extend(trace.device(gpu.device).name.as_deref());
     }
-    gpus.dedup();
-    about.extend(gpus.into_iter().map(str::to_owned));
+    let mut known = BTreeSet::new();
+    names.retain(|name| known.insert(*name));
+    about.extend(names.into_iter().map(str::to_owned));
     let ranks = input.analysis.ranks();
     match input.rank {
         Some(rank) => about.push(format!("only rank {}", ranks[rank].rank)),

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -38,6 +39,7 @@ impl Privacy {
     pub fn of(analyses: &[&Analysis]) -> Self {
         let mut hosts: BTreeSet<&str> = BTreeSet::new();
         let mut commands: BTreeSet<&str> = BTreeSet::new();
+        let mut paths: BTreeSet<&Path> = BTreeSet::new();
         for analysis in analyses {
             let (trace, who) = (analysis.trace(), analysis.identity());
             hosts.extend(trace.sources().iter().filter_map(|s| s.host.as_deref()));
@@ -49,6 +51,7 @@ impl Privacy {
             }
             let names = trace.sources().iter().filter_map(|s| s.path.file_name());
             hosts.extend(names.filter_map(|n| host_of_file(n.to_str()?)));
+            paths.extend(trace.sources().iter().map(|s| s.path.as_path()));
         }
         let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
         let mut names: Vec<(String, String)> = Vec::new();
@@ -64,6 +67,7 @@ impl Privacy {
             let program = command.split_whitespace().next().unwrap_or_default();
             names.push((command.to_owned(), program.to_owned()));
         }
+        names.extend(paths.into_iter().flat_map(without_parent));
         names.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then_with(|| a.cmp(b)));
         names.dedup();
         Self { all: false, names }
@@ -103,6 +107,20 @@ impl Privacy {
             Value::Null | Value::Bool(_) | Value::Number(_) => value,
         }
     }
+}
+
+/// What is shown of a path that was opened, and of its folder: whatever their names hold, blanks too.
+fn without_parent(path: &Path) -> Vec<(String, String)> {
+    let parent = path.parent().and_then(Path::to_str);
+    let parent = parent.filter(|p| p.chars().any(char::is_alphanumeric));
+    let (Some(parent), Some(whole)) = (parent, path.to_str()) else {
+        return Vec::new();
+    };
+    let last = path.file_name().map_or("".into(), |n| n.to_string_lossy());
+    vec![
+        (whole.to_owned(), format!("…/{last}")),
+        (parent.to_owned(), "…".to_owned()),
+    ]
 }
 
 /// A program with what it was called with.
@@ -204,6 +222,19 @@ mod tests {
             assert_eq!(shown(text), left, "{text}");
         }
         assert_eq!(Privacy::everything().shown("/home/ann/x"), "/home/ann/x");
+    }
+
+    #[test]
+    fn of_what_was_opened_the_name_is_left() {
+        let of = |path: &str| without_parent(Path::new(path));
+        let names = of("/Users/Jane Doe/traces/run.json");
+        let privacy = Privacy { all: false, names };
+        let shown = privacy.shown("read /Users/Jane Doe/traces/run.json in /Users/Jane Doe/traces");
+        assert_eq!(shown, "read …/run.json in …");
+        let names = of("runs/ann/exp1");
+        let privacy = Privacy { all: false, names };
+        assert_eq!(privacy.shown("report runs/ann/exp1"), "report …/exp1");
+        assert_eq!(of("run.json"), Vec::new());
     }
 
     #[test]

@@ -228,10 +228,18 @@ fn comparisons_are_as_described() {
     let all = pairs
         .iter()
         .filter_map(|[a, b]| Some((a.clone(), printed(&["compare", a, b, "--json"])?)));
-    let (_, unseen) = check(Document::Compare, all.into_iter().chain(several));
+    // What is compared with itself is refused.
+    let itself = &pairs[0][0];
+    let refused = printed(&["compare", itself, itself, "--json"]).unwrap();
+    assert_eq!(refused["refused"], "same_recording");
+    let more = several
+        .into_iter()
+        .chain([("itself".to_owned(), refused)]);
+    let (_, unseen) = check(Document::Compare, all.into_iter().chain(more));
     assert_seen(
         &unseen,
         &[
+            "/job",
             "/ranks_only_before",
             "/ranks_only_after",
             "/steps_recomputed",
