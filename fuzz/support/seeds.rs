@@ -55,12 +55,12 @@ const PHASES: &[u8] = br#"[
 ]"#;
 
 /// A window of a trace as the program saves it.
-const WINDOW: &[u8] = br#"{"stallscope":{"schema":1,"trim":[0,9000],"zero":5,"rules":"source","sources":[{"source":"nsight","from":"a.sqlite","producer":"p","capture":[0,9000],"host":null,"rank":0,"world":null,"quantum":0,"cut":false}],"processes":[{"source":0,"pid":"1","name":"python","space":null,"host":null,"rank":0,"role":null,"parent":null,"sort":0}],"devices":[{"source":0,"index":0,"space":null,"name":null,"counts":true}],"streams":[{"device":0,"process":0,"context":1,"number":7}],"lanes":[{"source":0,"kind":"Cpu","key":"C1.2","name":"t","process":0,"stream":null,"thread":"2","rank":null,"role":null,"autograd":null,"sort":0},{"source":0,"kind":"Gpu","key":"G0.7","name":"s","process":null,"stream":0,"thread":null,"rank":null,"role":null,"autograd":null,"sort":0}],"counters":[{"source":0,"process":0,"name":"c","series":"u","measure":"anything"}]},
+const WINDOW: &[u8] = br#"{"stallscope":{"schema":1,"trim":[0,9000],"rules":"source","sources":[{"source":"nsight","from":"a.sqlite","producer":"p","capture":[0,9000],"host":null,"rank":0,"world":null,"zero":5,"quantum":0,"cut":false}],"processes":[{"source":0,"pid":"1","name":"python","space":null,"host":null,"rank":0,"role":null,"parent":null,"sort":0}],"devices":[{"source":0,"index":0,"space":null,"name":null,"counts":true}],"streams":[{"device":0,"process":0,"context":1,"number":7}],"lanes":[{"source":0,"kind":"Cpu","key":"C1.2","name":"t","process":0,"stream":null,"thread":"2","rank":null,"role":null,"autograd":null,"sort":0},{"source":0,"kind":"Gpu","key":"G0.7","name":"s","process":null,"stream":0,"thread":null,"rank":null,"role":null,"autograd":null,"sort":0}],"counters":[{"source":0,"process":0,"name":"c","series":"u","measure":"anything"}]},
 "traceEvents":[
 {"ph":"M","name":"process_name","pid":1,"args":{"name":"python"}},
-{"ph":"X","lane":0,"pid":1,"tid":2,"ts":1.001,"dur":2.000,"name":"cudaLaunchKernel","cat":"cuda_api","args":{"a":[1]}},
-{"ph":"X","lane":0,"pid":1,"tid":2,"ts":4.000,"dur":2.500,"name":"cudaStreamSynchronize","cat":"cuda_api","sync":["event",0,1001],"open":true},
-{"ph":"X","lane":1,"pid":9,"tid":7,"ts":3.000,"dur":2.000,"name":"k","cat":"kernel","call":0,"backward":[1],"copy":[5,"h2d",1]},
+{"ph":"X","n":0,"lane":0,"pid":1,"tid":2,"ts":1.001,"dur":2.000,"name":"cudaLaunchKernel","cat":"cuda_api","args":{"a":[1]}},
+{"ph":"X","n":1,"lane":0,"pid":1,"tid":2,"ts":4.000,"dur":2.500,"name":"cudaStreamSynchronize","cat":"cuda_api","sync":["event",0,1001],"open":true},
+{"ph":"X","n":2,"lane":1,"pid":9,"tid":7,"ts":3.000,"dur":2.000,"name":"k","cat":"kernel","call":0,"backward":[1],"copy":[5,"h2d",1]},
 {"ph":"i","s":"t","lane":0,"pid":1,"tid":2,"ts":1.5,"name":"m"},
 {"ph":"C","counter":0,"pid":1,"ts":1.5,"name":"c","args":{"u":2.5}}
 ]}

@@ -236,18 +236,15 @@ fn hosts(out: &mut String, across: &Across) {
     }
     out.push_str("\nWaiting for data by host, in ms a judged step\n");
     let mut t = Table::new(&["host", "ranks", "exposed", "waited"]);
-    let mean = |ns: Option<i64>, n: usize| match ns.zip(i64::try_from(n).ok().filter(|n| *n > 0)) {
-        Some((ns, n)) => ms(ns / n),
-        None => "unknown".to_owned(),
-    };
+    let mean = |ns: Option<i64>| ns.map_or_else(|| "unknown".to_owned(), ms);
     for h in known.iter().take(LISTED) {
         t.row(vec![
             h.host
                 .as_deref()
                 .map_or_else(|| "not recorded".to_owned(), first_line),
             h.ranks.to_string(),
-            mean(h.exposed, h.judged),
-            mean(h.wait, h.judged),
+            mean(h.mean_exposed()),
+            mean(h.mean_wait()),
         ]);
     }
     out.push_str(&t.render());

@@ -27,6 +27,13 @@ pub fn run(args: &Export, out: &mut dyn Write) -> Result<u8, CliError> {
     let a = analyse::analyse(opened, &args.scope)?;
     let trace = a.analysis.trace();
     let window = window(args, trace.extent())?;
+    if let Some(ns) = trim::unrecorded(&a.analysis, window) {
+        tell(&format!(
+            "For {} of this window GPU work was launched and not recorded; a smaller trace would show the GPU idle there. Nothing is written.",
+            format_ns(ns)
+        ));
+        return Ok(EXIT_INCONCLUSIVE);
+    }
     let parts = parts(&a, to_stdout)?;
     let path_of = |part: &Part| trim::path_of(&args.output, part.rank);
     for part in parts.iter().filter(|_| !to_stdout) {

@@ -161,7 +161,7 @@ fn to_text(out: &mut String, a: &Analysed, rank: usize, waits: &[usize], all: bo
         );
         out.push_str(&sentence(&text));
     }
-    if waits.is_empty() {
+    if waits.is_empty() && more == 0 {
         let what = if all { "window" } else { "step" };
         out.push_str(&sentence(&format!("No wait begins in this {what}.")));
     }

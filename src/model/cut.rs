@@ -1,4 +1,5 @@
-//! What of a trace a window needs, so that what is measured in it stays what it is.
+//! What of a trace a window needs, so that what is measured in it stays what it is: all but causes of waits, whose batches
+//! may have been made before it.
 //!
 //! ```text
 //!              A                    B

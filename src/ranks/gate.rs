@@ -35,22 +35,16 @@ impl Gate {
         taken
     }
 
-    /// Gives back what was taken, but for what stays.
-    pub fn leave(&self, taken: u64, stays: u64) {
+    /// Gives back what was taken, but for what stays for good. Whether that fits: where not, nothing stays. Nobody comes
+    /// in between and takes it.
+    pub fn leave(&self, taken: u64, stays: u64) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.free = (state.free + taken).saturating_sub(stays);
+        let free = state.free.saturating_add(taken);
+        let rest = free.checked_sub(stays);
+        state.free = rest.unwrap_or(free);
         state.inside -= 1;
         self.changed.notify_all();
-    }
-
-    /// Sets something aside for good, if there is as much.
-    pub fn keep(&self, bytes: u64) -> bool {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let fits = state.free >= bytes;
-        if fits {
-            state.free -= bytes;
-        }
-        fits
+        rest.is_some()
     }
 }
 
@@ -71,10 +65,15 @@ mod tests {
             });
             std::thread::sleep(std::time::Duration::from_millis(20));
             assert!(!second.is_finished());
-            gate.leave(first, 10);
+            assert!(gate.leave(first, 10));
             // All but what stays.
             assert_eq!(second.join().ok(), Some(90));
         });
-        assert!(gate.keep(90) && !gate.keep(1));
+        let taken = gate.enter(20);
+        assert!(!gate.leave(taken, 91));
+        let taken = gate.enter(20);
+        assert!(gate.leave(taken, 90));
+        let taken = gate.enter(0);
+        assert!(!gate.leave(taken, 1));
     }
 }

@@ -1,8 +1,15 @@
 //! Which files are of which rank, and which ranks are of one run.
 //!
 //! A file for itself is one rank, or several where it says so. Two of the same rank that overlap in time, or are of the
-//! same process, are one rank; others are of a run that came later.
+//! same process, are one rank; others are of another run, with the sets of other ranks that they overlap.
+//!
+//! ```text
+//!  rank 0   ├─ set ─┤            ├─ set ─┤
+//!  rank 1                         ├─ set ─┤      lost its first file
+//!           run 0                run 1
+//! ```
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::open::{Opened, Piece, Stream, Told};
@@ -69,17 +76,122 @@ fn same(a: &RankRow, b: &RankRow) -> bool {
     if process(a).is_some() && process(a) == process(b) {
         return true;
     }
-    let when = |r: &RankRow| {
-        let shift = r.to_unix?;
-        let range = r.extent;
-        Some((
-            range.start.saturating_add(shift),
-            range.end.saturating_add(shift),
-        ))
-    };
     match (when(a), when(b)) {
         (Some(a), Some(b)) => a.0 < b.1 && b.0 < a.1,
         _ => false,
+    }
+}
+
+/// From when to when something was recorded, in Unix time; `None` where that is not known.
+type When = Option<(i64, i64)>;
+
+fn when(row: &RankRow) -> When {
+    let shift = row.to_unix?;
+    let at = |t: i64| t.saturating_add(shift);
+    Some((at(row.extent.start), at(row.extent.end)))
+}
+
+/// Of a whole set, as far as known; never empty.
+fn when_of(set: &[Piece]) -> When {
+    let known = set.iter().filter_map(|p| when(&p.row));
+    known
+        .map(|(start, end)| (start, end.max(start.saturating_add(1))))
+        .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+}
+
+/// The run of each set, by rank and place in its own sets; runs by their start. No run holds two sets of one rank.
+///
+/// A set is of the run that it overlaps most, else of a run for itself. Where its time is not known it is of the run at
+/// its own place, or the next one that has no set of its rank. Where no rank was recorded twice, all is one run: clocks
+/// of hosts need not agree.
+fn runs_of(ranks: &[Vec<When>]) -> Vec<Vec<usize>> {
+    if ranks.iter().all(|own| own.len() < 2) {
+        return ranks.iter().map(|own| vec![0; own.len()]).collect();
+    }
+    // Ranks that lost nothing tell the runs apart.
+    let mut order: Vec<usize> = (0..ranks.len()).collect();
+    order.sort_by_key(|&place| Reverse(ranks[place].iter().flatten().count()));
+    let mut runs: Vec<(i64, i64)> = Vec::new();
+    let mut of: Vec<Vec<Option<usize>>> = ranks.iter().map(|own| vec![None; own.len()]).collect();
+    for place in order {
+        overlapped(&ranks[place], &mut runs, &mut of[place]);
+    }
+    let mut by_start: Vec<usize> = (0..runs.len()).collect();
+    by_start.sort_by_key(|&run| runs[run]);
+    let mut number = vec![0; runs.len()];
+    for (nth, &run) in by_start.iter().enumerate() {
+        number[run] = nth;
+    }
+    let mut len = runs.len();
+    let numbered = of.into_iter().map(|own| {
+        let mut own: Vec<Option<usize>> = own
+            .into_iter()
+            .map(|run| run.map(|run| number[run]))
+            .collect();
+        for place in 0..own.len() {
+            if own[place].is_none() {
+                let mut free = (place..len).filter(|run| !own.contains(&Some(*run)));
+                let run = free.next().unwrap_or(len);
+                len = len.max(run + 1);
+                own[place] = Some(run);
+            }
+        }
+        own.into_iter().flatten().collect()
+    });
+    numbered.collect()
+}
+
+/// Gives the sets of one rank the runs that they overlap most, each run to one of them; others begin new ones. Runs grow
+/// to hold their sets.
+fn overlapped(own: &[When], runs: &mut Vec<(i64, i64)>, of: &mut [Option<usize>]) {
+    let mut pairs = Vec::new();
+    for (set, when) in own.iter().enumerate() {
+        let Some((start, end)) = *when else {
+            continue;
+        };
+        for (run, &(from, to)) in runs.iter().enumerate() {
+            let both = end.min(to).saturating_sub(start.max(from));
+            if both > 0 {
+                pairs.push((Reverse(both), set, run));
+            }
+        }
+    }
+    pairs.sort_unstable();
+    for (_, set, run) in pairs {
+        if of[set].is_none() && !of.contains(&Some(run)) {
+            of[set] = Some(run);
+        }
+    }
+    for (when, of) in own.iter().zip(of) {
+        let Some((start, end)) = *when else {
+            continue;
+        };
+        match *of {
+            Some(run) => {
+                let (from, to) = runs[run];
+                runs[run] = (from.min(start), to.max(end));
+            }
+            None => {
+                *of = Some(runs.len());
+                runs.push((start, end));
+            }
+        }
+    }
+}
+
+/// What is said of a set of a rank that is not of the first run, or may not be; `again`: it is not the first of the rank.
+fn said_of_run(rank: u32, again: bool, timed: bool, run: &str) -> String {
+    match (again, timed) {
+        (true, true) => {
+            format!("Rank {rank} was recorded again, at another time: that is run {run}.")
+        }
+        (false, true) => format!("Rank {rank} was not recorded before: it begins with run {run}."),
+        (true, false) => format!(
+            "Rank {rank} was recorded again, and the files do not say when: that is taken for run {run}."
+        ),
+        (false, false) => format!(
+            "The files of rank {rank} do not say when it was recorded: that is taken for run {run}."
+        ),
     }
 }
 
@@ -141,23 +253,26 @@ pub(super) fn runs(
         by_rank.entry(piece.row.rank).or_default().push(piece);
     }
     let mut notices = Notices::default();
-    let mut runs: Vec<Vec<Piece>> = Vec::new();
-    for (rank, own) in by_rank {
-        for (run, set) in sets(own).into_iter().enumerate() {
-            if runs.len() == run {
-                runs.push(Vec::new());
+    let of_ranks = by_rank.into_iter().map(|(rank, own)| (rank, sets(own)));
+    let of_ranks: Vec<(u32, Vec<Vec<Piece>>)> = of_ranks.collect();
+    let whens: Vec<Vec<When>> = of_ranks
+        .iter()
+        .map(|(_, own)| own.iter().map(|set| when_of(set)).collect())
+        .collect();
+    let placed = runs_of(&whens);
+    let len = placed.iter().flatten().max().map_or(0, |last| last + 1);
+    let mut runs: Vec<Vec<Piece>> = std::iter::repeat_with(Vec::new).take(len).collect();
+    for ((rank, own), placed) in of_ranks.into_iter().zip(placed) {
+        let mut said = Vec::new();
+        for (at, (set, run)) in own.into_iter().zip(placed).enumerate() {
+            let timed = when_of(&set).is_some();
+            if run > 0 || (len > 1 && !timed) {
+                let text = said_of_run(rank, at > 0, timed, &nth(name, run));
+                said.push(told("SECOND_RUN", text));
             }
-            if run > 0 {
-                let when = match set.iter().all(|p| p.row.to_unix.is_some()) {
-                    true => "at another time",
-                    false => "and the files do not say when",
-                };
-                let run = nth(name, run);
-                let text = format!("Rank {rank} was recorded again, {when}: that is run {run}.");
-                notices.add(&[told("SECOND_RUN", text)]);
-            }
-            runs[run].push(joined(stream, set, rank, &mut unread));
+            runs[run].push(joined(stream, set, rank, &mut unread)?);
         }
+        notices.add(&said);
     }
     if !units.left_out.is_empty() {
         notices.add(&[Told {
@@ -191,20 +306,29 @@ pub(super) fn runs(
     })
 }
 
-/// One piece of several: opened together once more.
-fn joined(stream: &Stream<'_>, mut set: Vec<Piece>, rank: u32, unread: &mut Vec<Unread>) -> Piece {
+/// One piece of several: opened together once more. An error only on cancel.
+fn joined(
+    stream: &Stream<'_>,
+    mut set: Vec<Piece>,
+    rank: u32,
+    unread: &mut Vec<Unread>,
+) -> Result<Piece, LoadError> {
     let files: BTreeSet<usize> = set.iter().flat_map(|p| p.files.iter().copied()).collect();
     let files: Vec<usize> = files.into_iter().collect();
     let alone = set.len() == 1;
     let first = set.swap_remove(0);
     if alone {
-        return first;
+        return Ok(first);
     }
-    let why = match stream.unit(&files) {
+    stream.check(&files)?;
+    let together = stream.unit(&files);
+    // What was cancelled is not refused.
+    stream.check(&files)?;
+    let why = match together {
         Ok(mut pieces) if pieces.len() == 1 => {
             let mut piece = pieces.remove(0);
             piece.row.rank = rank;
-            return piece;
+            return Ok(piece);
         }
         Ok(_) => "It cannot be put together with the other files of its rank.".to_owned(),
         Err(refused) => refused.why,
@@ -216,7 +340,7 @@ fn joined(stream: &Stream<'_>, mut set: Vec<Piece>, rank: u32, unread: &mut Vec<
             why: why.clone(),
         });
     }
-    first
+    Ok(first)
 }
 
 fn told(code: &str, text: String) -> Told {
@@ -276,5 +400,52 @@ impl Notices {
             }
         }
         self.rows.sort_by(|a, b| a.code.cmp(&b.code));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: i64 = 3_600_000_000_000;
+
+    /// An hour of the day, for half an hour.
+    fn at(hour: i64) -> When {
+        Some((hour * HOUR, hour * HOUR + HOUR / 2))
+    }
+
+    #[test]
+    fn a_rank_that_lost_its_first_file_is_of_the_run_at_its_time() {
+        let ranks = [vec![at(10), at(11)], vec![at(11)]];
+        assert_eq!(runs_of(&ranks), [vec![0, 1], vec![1]]);
+        // Also where it comes first, or only together they have all runs.
+        let ranks = [vec![at(11)], vec![at(10), at(11)]];
+        assert_eq!(runs_of(&ranks), [vec![1], vec![0, 1]]);
+        let ranks = [vec![at(11), at(12)], vec![at(10), at(11)]];
+        assert_eq!(runs_of(&ranks), [vec![1, 2], vec![0, 1]]);
+        let ranks = [vec![at(10), at(12)], vec![at(11)]];
+        assert_eq!(runs_of(&ranks), [vec![0, 2], vec![1]]);
+    }
+
+    #[test]
+    fn a_set_is_of_the_run_that_it_overlaps_most() {
+        // It begins while another rank still ends the first run.
+        let slow = Some((10 * HOUR, 11 * HOUR + HOUR / 10));
+        let ranks = [vec![at(11)], vec![slow, at(12)], vec![at(10), at(11)]];
+        assert_eq!(runs_of(&ranks), [vec![1], vec![0, 2], vec![0, 1]]);
+    }
+
+    #[test]
+    fn without_times_the_order_counts_and_a_rank_is_in_no_run_twice() {
+        let ranks: [Vec<When>; 2] = [vec![None, None], vec![None]];
+        assert_eq!(runs_of(&ranks), [vec![0, 1], vec![0]]);
+        let ranks = [vec![at(10), at(11)], vec![at(11), None], vec![at(10), None]];
+        assert_eq!(runs_of(&ranks), [vec![0, 1], vec![1, 2], vec![0, 1]]);
+    }
+
+    #[test]
+    fn ranks_that_were_recorded_once_are_one_run_whatever_their_clocks() {
+        let ranks = [vec![at(10)], vec![at(3)], vec![None]];
+        assert_eq!(runs_of(&ranks), vec![vec![0]; 3]);
     }
 }

@@ -9,7 +9,7 @@
 //! Owns which files are of which rank and how much is in memory at once. Figures are those of `analysis`, and the order
 //! in which files happen to be ready changes nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -158,6 +158,10 @@ pub fn are_many(paths: &[PathBuf], progress: &Progress) -> bool {
 
 /// The files of some ranks of the first run below some paths. Names of files tell where they can; else all are opened.
 ///
+/// They can where every file names a rank and no two the same: then no rank has a second file, and there is one run. That
+/// such a file states another rank than its name does is not looked at, as what it states may stand anywhere in it:
+/// whoever renamed it gets the file of that name.
+///
 /// # Errors
 /// Where there is no such rank, or nothing can be read, and on cancel.
 pub fn files_of(
@@ -167,11 +171,8 @@ pub fn files_of(
     watch: &Watch,
 ) -> Result<Vec<PathBuf>, LoadError> {
     let files = Files::look(paths, &watch.progress)?;
-    let named = |n: &u32| {
-        let mut own = files.all().filter(|f| f.rank_of_name == Some(*n));
-        let file = own.next()?;
-        own.next().is_none().then(|| file.path.to_owned())
-    };
+    let by_name = names(&files).unwrap_or_default();
+    let named = |n: &u32| by_name.get(n).cloned();
     let found: Option<BTreeSet<PathBuf>> = numbers.iter().map(named).collect();
     if let Some(found) = found {
         return Ok(found.into_iter().collect());
@@ -197,6 +198,21 @@ pub fn files_of(
         out.extend(run.files[place].paths.clone());
     }
     Ok(out.into_iter().collect())
+}
+
+/// Files by the ranks that their names state, but those of a tracer that belongs to no rank; `None` where a name states
+/// none, or two the same.
+fn names(files: &Files) -> Option<BTreeMap<u32, PathBuf>> {
+    let mut out = BTreeMap::new();
+    for file in files.all().filter(|f| !f.tracer.joins_runs) {
+        if out
+            .insert(file.rank_of_name?, file.path.to_owned())
+            .is_some()
+        {
+            return None;
+        }
+    }
+    Some(out)
 }
 
 /// Opens files and folders rank by rank. `name` is that of the run.

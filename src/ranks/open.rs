@@ -82,12 +82,17 @@ impl<'a> Stream<'a> {
             }
             work();
         });
-        let first = units.iter().flatten().next();
-        let first = first.map_or_else(PathBuf::new, |&f| self.bytes[f].1.clone());
-        self.watch.progress.check(&first)?;
+        self.check(units.first().map(Vec::as_slice).unwrap_or_default())?;
         let all = slots.into_iter();
         let all = all.filter_map(|s| s.into_inner().unwrap_or_else(PoisonError::into_inner));
         Ok(all.collect())
+    }
+
+    /// An error once somebody asked to stop; it names the first of some files.
+    pub fn check(&self, which: &[usize]) -> Result<(), LoadError> {
+        let first = which.first().and_then(|&f| self.bytes.get(f));
+        let path = first.map_or_else(PathBuf::new, |(_, path)| path.clone());
+        self.watch.progress.check(&path)
     }
 
     /// Opens one unit. It waits for memory; what would not fit alone is refused.
@@ -115,11 +120,11 @@ impl<'a> Stream<'a> {
             let bytes = pieces.iter().map(|p| p.row.heap_bytes()).sum::<usize>();
             u64::try_from(bytes).unwrap_or(u64::MAX)
         });
-        self.gate.leave(taken, 0);
+        // Rows and what is made of them when they are compared.
+        let fits = self.gate.leave(taken, rows.saturating_mul(2));
         let result =
             result.map_err(|e| refused(format!("{} {}", e.cause, e.remedy).trim().to_owned()))?;
-        // Rows and what is made of them when they are compared.
-        if !self.gate.keep(rows.saturating_mul(2)) {
+        if !fits {
             return Err(refused(format!(
                 "What is kept of the ranks fills the {} of --memory.",
                 gib(self.how.memory)

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::common::repository;
+use crate::common::{repository, shared};
 
 /// Exit code, stdout, stderr.
 fn run(args: &[&str]) -> (Option<i32>, String, String) {
@@ -58,11 +58,30 @@ fn a_short_report_has_verdict_and_numbers() {
     let text = printed(&["report", "--markdown", &path]);
     for part in [
         "### torch\\_0\\_workers.json.gz",
-        "**Input-bound",
+        "**Verdict**",
+        "- Input-bound: in 77.4 % of",
+        "- Based on 11 of 12 steps",
         "| rank | step | exposed wait | GPU busy |",
         "3,385.420 ms, 78.0 % | 21.7 % |",
     ] {
         assert!(text.contains(part), "`{part}` is missing in:\n{text}");
+    }
+}
+
+#[test]
+fn what_was_not_recorded_is_never_zero_in_short_reports() {
+    let Some(path) = shared("cases/public/01d_lost_kernel_records.json") else {
+        return;
+    };
+    let path = path.to_str().expect("UTF-8");
+    for form in ["--brief", "--markdown"] {
+        let text = printed(&["report", form, path]);
+        assert!(!text.contains("0.000 ms"), "{text}");
+        assert!(
+            text.contains("unknown") && text.contains("not recorded"),
+            "{text}"
+        );
+        assert!(!text.contains("No waits for data found"), "{text}");
     }
 }
 

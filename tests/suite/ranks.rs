@@ -216,11 +216,9 @@ fn ranks_without_collectives_cannot_be_told() {
     assert!(!out.contains("cannot be told: no collectives"), "{out}");
 }
 
-#[test]
-fn the_same_rank_at_another_time_is_another_run() {
-    let first = late_by_input("ranks_first", &[0, 1, 2, 3]);
-    let second = scratch("ranks_second");
-    // An hour later, and another rank is late.
+/// Four ranks an hour later, other processes; another rank is late.
+fn an_hour_later(name: &str) -> PathBuf {
+    let second = scratch(name);
     job(
         &second,
         24,
@@ -233,7 +231,6 @@ fn the_same_rank_at_another_time_is_another_run() {
     );
     for r in 0..4 {
         let path = second.join(format!("rank{r}.json"));
-        // Other processes.
         let text = fs::read_to_string(&path).unwrap();
         let text = text.replace(
             &format!("\"pid\":{}", 100 + r),
@@ -241,6 +238,13 @@ fn the_same_rank_at_another_time_is_another_run() {
         );
         fs::write(path, text).unwrap();
     }
+    second
+}
+
+#[test]
+fn the_same_rank_at_another_time_is_another_run() {
+    let first = late_by_input("ranks_first", &[0, 1, 2, 3]);
+    let second = an_hour_later("ranks_second");
     let (code, both) = ranks(&[&second, &first], &["--run", "x"]);
     assert_eq!(code, 0);
     assert_eq!(both["run"], "x");
@@ -252,6 +256,26 @@ fn the_same_rank_at_another_time_is_another_run() {
     );
     assert_eq!(other["job"]["verdict"], "COMPUTE_STRAGGLER");
     assert_eq!(both["notices"][0]["code"], "SECOND_RUN");
+}
+
+#[test]
+fn a_rank_that_lost_its_first_file_is_of_the_second_run() {
+    let first = late_by_input("ranks_lost_first", &[0, 1, 2, 3]);
+    let second = an_hour_later("ranks_lost_second");
+    fs::remove_file(first.join("rank1.json")).unwrap();
+    let (code, both) = ranks(&[&first, &second], &["--run", "x"]);
+    assert_eq!(code, 0);
+    assert_eq!(both["recorded"], 3);
+    assert_eq!(both["ranks_missing"], serde_json::json!([1]));
+    assert_eq!(both["job"]["culprit"], 2);
+    let other = &both["other_runs"][0];
+    assert_eq!(
+        (&other["run"], &other["recorded"]),
+        (&"x#2".into(), &4.into())
+    );
+    assert_eq!(other["job"]["culprit"], 1);
+    assert_eq!(both["notices"][0]["code"], "SECOND_RUN");
+    assert_eq!(both["notices"][0]["ranks"], 4);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 use stallscope::analysis::{Analysis, Options, Rules};
 use stallscope::import::{ArgsReader, OpenOptions, Progress, open};
-use stallscope::model::{Cut, LaneKind, SourceId, SpanId, Trace};
+use stallscope::model::{Clock, Cut, LaneKind, SourceId, SpanId, Trace};
 use stallscope::time::TimeRange;
 
 use crate::common;
@@ -423,7 +423,91 @@ fn a_damaged_window_says_what_it_lost() {
     assert!(codes(cut).contains(&"cut_off") && codes(cut).contains(&"bad_event"));
     let broken = String::from_utf8_lossy(&text).replacen("\"lane\":1,", "\"lane\":99999,", 1);
     assert!(codes(broken.as_bytes()).contains(&"bad_lane"));
-    let broken = String::from_utf8_lossy(&text).replacen("\"processes\":[", "\"processes\":[7,", 1);
-    let error = look(broken.as_bytes()).err().expect("refused").to_string();
-    assert!(error.contains("Save it again"), "{error}");
+    for (was, wrong) in [
+        ("\"processes\":[", "\"processes\":[7,"),
+        ("\"quantum\":0", "\"quantum\":-1"),
+        ("\"quantum\":0", "\"quantum\":2305843009213693952"),
+    ] {
+        let broken = String::from_utf8_lossy(&text).replacen(was, wrong, 1);
+        let error = look(broken.as_bytes()).err().expect("refused").to_string();
+        assert!(error.contains("Save it again"), "{error}");
+    }
+}
+
+#[test]
+fn links_behind_a_damaged_line_lead_where_they_led() {
+    let out = scratch("trim-links").join("out.json");
+    let path = sample("nsight_2_workers.sqlite");
+    let (code, text) = run(&[
+        "export",
+        path.to_str().expect("a path"),
+        "--trim",
+        "..",
+        "-o",
+        out.to_str().expect("a path"),
+    ]);
+    assert_eq!(code, 0, "{text}");
+    let text = std::fs::read_to_string(&out).expect("readable");
+    let look = |text: &str| {
+        std::fs::write(&out, text).expect("writable");
+        let loaded = open(
+            std::slice::from_ref(&out),
+            &OpenOptions::default(),
+            &Progress::new(),
+        )
+        .expect("opens");
+        let notices = loaded.report.notices;
+        let links = notices.iter().find(|n| n.code == "bad_link");
+        let lost = links.map_or(0, |n| n.count);
+        (contents(&loaded.trace, &|_| true), lost)
+    };
+    let launches = |contents: &BTreeMap<String, usize>| -> usize {
+        let all = contents.iter().filter(|(k, _)| k.starts_with("launch "));
+        all.map(|(_, n)| n).sum()
+    };
+    let (whole, lost) = look(&text);
+    assert_eq!(lost, 0);
+    // The call in the middle of those that launched something.
+    let spans = text.lines().filter(|l| l.starts_with("{\"ph\":\"X\","));
+    let calls = spans.filter_map(|l| Some(l.split_once("\"call\":")?.1));
+    let calls: Vec<&str> = calls.filter_map(|l| l.split([',', '}']).next()).collect();
+    let call = calls[calls.len() / 2];
+    let launched = calls.iter().filter(|&&c| c == call).count();
+    let begin = format!("{{\"ph\":\"X\",\"n\":{call},");
+    let at = text.find(&begin).expect("its line");
+    let end = at + text[at..].find('\n').expect("its end") + 1;
+    let (before, behind) = (&text[..at], &text[end..]);
+    for damaged in [
+        format!("{before}{behind}"),
+        format!("{before}{{\"ph\":\"X\",,\n{behind}"),
+        format!("{before}{}\n{behind}", "x".repeat(1000)),
+    ] {
+        let (left, lost) = look(&damaged);
+        assert_eq!(lost, launched as u64);
+        assert_eq!(launches(&left), launches(&whole) - launched);
+        let moved = |(what, n): &(&String, &usize)| whole.get(*what).is_none_or(|all| all < *n);
+        let moved: Vec<_> = left.iter().filter(moved).collect();
+        assert!(moved.is_empty(), "{moved:?}");
+    }
+}
+
+#[test]
+fn what_was_not_recorded_never_becomes_idle() {
+    let Some(path) = shared("cases/public/07c_graph_launches_without_rows.sqlite") else {
+        return;
+    };
+    let out = scratch("trim-lost").join("out.json");
+    let name = |p: &Path| p.to_str().expect("a path").to_owned();
+    let args = [
+        "export",
+        &name(&path),
+        "--trim",
+        "18ms..22ms",
+        "-o",
+        &name(&out),
+    ];
+    let (code, text) = run(&args);
+    assert_eq!(code, 4, "{text}");
+    assert!(text.contains("launched and not recorded"), "{text}");
+    assert!(!out.exists());
 }

@@ -57,6 +57,37 @@ pub struct HostRow {
     pub wait: Option<i64>,
     /// Judged steps of all its ranks.
     pub judged: usize,
+    /// Those of them whose `exposed` is known.
+    pub exposed_steps: usize,
+    /// Those of them whose `wait` is known.
+    pub wait_steps: usize,
+}
+
+impl HostRow {
+    /// `exposed` of a judged step in which it is known, ns.
+    #[must_use]
+    pub fn mean_exposed(&self) -> Option<i64> {
+        mean(self.exposed, self.exposed_steps)
+    }
+
+    /// `wait` of a judged step in which it is known, ns.
+    #[must_use]
+    pub fn mean_wait(&self) -> Option<i64> {
+        mean(self.wait, self.wait_steps)
+    }
+}
+
+fn mean(sum: Option<i64>, steps: usize) -> Option<i64> {
+    let steps = i64::try_from(steps).ok()?;
+    sum?.checked_div(steps)
+}
+
+/// Adds a figure of a step, where it is known.
+fn add(sum: &mut Option<i64>, steps: &mut usize, ns: Option<i64>) {
+    if let Some(ns) = ns {
+        *sum = Some(sum.unwrap_or(0).saturating_add(ns));
+        *steps += 1;
+    }
 }
 
 /// What was found of all ranks, by place. The operations of a rank without a GPU are left out beside others with one.
@@ -265,22 +296,48 @@ impl Across {
                 exposed: None,
                 wait: None,
                 judged: 0,
+                exposed_steps: 0,
+                wait_steps: 0,
             });
             host.ranks += 1;
             host.judged += verdict.judged.len();
             for cycle in verdict.judged.rows() {
-                let add = |sum: &mut Option<i64>, ns: Option<i64>| {
-                    *sum = sum.map_or(ns, |s| Some(s + ns.unwrap_or(0)));
-                };
-                add(&mut host.exposed, cycle.wait_exposed);
-                add(&mut host.wait, cycle.wait);
+                add(
+                    &mut host.exposed,
+                    &mut host.exposed_steps,
+                    cycle.wait_exposed,
+                );
+                add(&mut host.wait, &mut host.wait_steps, cycle.wait);
             }
         }
         let mut out: Vec<HostRow> = by.into_values().collect();
-        out.sort_by_key(|h| {
-            let n = i64::try_from(h.judged.max(1)).unwrap_or(i64::MAX);
-            Reverse(h.exposed.or(h.wait).map(|ns| ns / n))
-        });
+        out.sort_by_key(|h| Reverse(h.mean_exposed().or_else(|| h.mean_wait())));
         out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_of_which_a_figure_is_unknown_do_not_count_in_its_mean() {
+        let mut host = HostRow {
+            host: None,
+            ranks: 2,
+            exposed: None,
+            wait: None,
+            judged: 4,
+            exposed_steps: 0,
+            wait_steps: 0,
+        };
+        assert_eq!((host.mean_exposed(), host.mean_wait()), (None, None));
+        // Two steps of a rank whose waits are known, two of one without a GPU.
+        for (exposed, wait) in [(Some(6), 10), (Some(8), 10), (None, 20), (None, 24)] {
+            add(&mut host.exposed, &mut host.exposed_steps, exposed);
+            add(&mut host.wait, &mut host.wait_steps, Some(wait));
+        }
+        assert_eq!((host.exposed, host.exposed_steps), (Some(14), 2));
+        assert_eq!((host.mean_exposed(), host.mean_wait()), (Some(7), Some(16)));
     }
 }

@@ -107,8 +107,15 @@ impl App {
         let make: Make = Box::new(move |path| {
             let files = window.files(path)?;
             // Of two traces in a folder that was read nobody can tell which one may be replaced.
-            for (path, _) in &files {
-                spare(path, b"", &inputs)?;
+            for (file, _) in &files {
+                spare(file, b"", &inputs)?;
+                // The dialog asked about the name that was chosen, not about those of the ranks.
+                if file != path && file.exists() {
+                    return Err(format!(
+                        "Not written: {} is there already. Choose another name.",
+                        file.display()
+                    ));
+                }
             }
             Ok(files)
         });

@@ -41,6 +41,9 @@ impl Window {
     /// When no span lies in it, or a file cannot be read again: a sentence for the user.
     pub fn files(mut self, path: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>, String> {
         let (analysis, range) = (Arc::clone(&self.analysis), self.range);
+        if trim::unrecorded(&analysis, range).is_some() {
+            return Err("GPU work was launched in this range and not recorded; a smaller trace would show the GPU idle there.".to_owned());
+        }
         let mut files = Vec::new();
         for part in trim::parts(&analysis) {
             let made = trim::trim(&analysis, &part, range, &mut self)?;

@@ -5,7 +5,6 @@ use super::super::analyse::Analysed;
 use super::super::steady::Steady;
 use super::super::table::{Table, ms, percent, printable};
 use super::head;
-use crate::analysis::Sentences;
 use crate::time::about_ns;
 
 /// The numbers of a rank, as people read them.
@@ -38,13 +37,10 @@ pub fn markdown(out: &mut String, a: &Analysed) {
         "### {}\n",
         escaped(title.trim_end()).replace('\n', "  \n")
     ));
-    for text in said(a) {
-        let rest = [&text.why, &text.next];
-        out.push_str(&format!("\n**{}**\n", escaped(&text.verdict)));
-        for sentence in rest.into_iter().filter(|t| !t.is_empty()) {
-            out.push_str(&format!("\n{}\n", escaped(sentence)));
-        }
-    }
+    // All that the report says of it, reservations too.
+    let mut said = String::new();
+    head::verdicts(&mut said, a);
+    paragraphs(out, &said);
     out.push_str(&format!(
         "\n| {} |\n|---:|---:|---:|---:|\n",
         HEADINGS.join(" | ")
@@ -56,20 +52,24 @@ pub fn markdown(out: &mut String, a: &Analysed) {
         ));
     }
     out.push_str("\nexposed wait: the loop waited for data and the GPU had nothing to do.\n");
+    let mut notices = String::new();
+    head::notices_list(&mut notices, a);
+    paragraphs(out, &notices);
 }
 
-/// The sentences of each job, or those of the rank that was asked for.
-fn said(a: &Analysed) -> Vec<Sentences> {
-    let jobs = a.analysis.jobs(a.window).into_iter();
-    jobs.filter_map(|job| match a.rank {
-        None if job.ranks.len() > 1 => Some(job.text),
-        _ => {
-            let shown = a.ranks();
-            let own = job.ranks.iter().find(|v| shown.contains(&v.rank))?;
-            Some(own.issues.first()?.text.clone())
+/// Text of the report as Markdown: headings bold, sentences as a list; what is indented further goes on with its sentence.
+fn paragraphs(out: &mut String, text: &str) {
+    let mut lines = text.lines().filter(|l| !l.trim().is_empty()).peekable();
+    while let Some(line) = lines.next() {
+        let mut whole = line.trim().to_owned();
+        while let Some(more) = lines.next_if(|l| l.starts_with("    ")) {
+            whole = format!("{whole} {}", more.trim());
         }
-    })
-    .collect()
+        match line.starts_with(' ') {
+            true => out.push_str(&format!("- {}\n", escaped(&whole))),
+            false => out.push_str(&format!("\n**{}**\n\n", escaped(&whole))),
+        }
+    }
 }
 
 fn numbers(a: &Analysed) -> Vec<Numbers> {
@@ -77,18 +77,26 @@ fn numbers(a: &Analysed) -> Vec<Numbers> {
         let r = &a.analysis.ranks()[rank];
         let pace = Steady::of(a, rank).pace;
         let step = pace.map_or_else(|| "-".to_owned(), |p| about_ns(p.per_step()));
-        let busy = r.gpu.map(|g| a.analysis.gpu_figures(g, a.window).busy);
+        let gpu = r.gpu.map(|g| a.analysis.gpu_figures(g, a.window));
         let share = |ns: i64| percent(ns, a.window.len());
         let unknown = || "unknown".to_owned();
         let exposed = r.gpu.filter(|_| !r.wait.is_empty()).map(|_| {
             let ns = r.wait_exposed.measure_in(a.window);
-            format!("{} ms, {}", ms(ns), share(ns))
+            let more = r.wait_unrecorded.measure_in(a.window);
+            match (ns, more) {
+                (0, 1..) => "unknown".to_owned(),
+                (_, 1..) => format!("{} ms or more, {}", ms(ns), share(ns)),
+                _ => format!("{} ms, {}", ms(ns), share(ns)),
+            }
         });
         Numbers {
             rank: r.rank,
             step,
             exposed: exposed.unwrap_or_else(unknown),
-            busy: busy.map_or_else(unknown, share),
+            busy: gpu.map_or_else(unknown, |f| match f.not_recorded {
+                0 => share(f.busy),
+                _ => format!("{} or more", share(f.busy)),
+            }),
         }
     };
     a.ranks().into_iter().map(of).collect()

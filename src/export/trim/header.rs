@@ -4,12 +4,13 @@
 use serde_json::{Value, json};
 
 use super::numbers::Numbers;
-use crate::model::{Cut, LaneId, Measure, Role, SourceId, Trace};
+use crate::model::{Clock, Cut, LaneId, Measure, Role, SourceId, Trace};
 use crate::time::TimeRange;
 
 /// The value of the key `stallscope`. Times are those of the file: trace time less `offset`.
 pub(super) fn header(trace: &Trace, cut: &Cut, numbers: &Numbers, offset: i64) -> Value {
     let range = |r: TimeRange| [r.start, r.end].map(|t| t.saturating_sub(offset));
+    let zero = trace.unix_origin().map(|o| o.saturating_add(offset));
     let sources: Vec<Value> = numbers
         .sources
         .iter()
@@ -24,6 +25,11 @@ pub(super) fn header(trace: &Trace, cut: &Cut, numbers: &Numbers, offset: i64) -
                 "host": source.host,
                 "rank": source.rank,
                 "world": source.world,
+                // Times of the file have one zero; what had no clock gets none by that.
+                "zero": match source.clock {
+                    Clock::Unix { .. } => zero,
+                    Clock::Unknown => None,
+                },
                 "quantum": source.quantum_ns,
                 "cut": trace.is_cut(id),
             })
@@ -32,7 +38,6 @@ pub(super) fn header(trace: &Trace, cut: &Cut, numbers: &Numbers, offset: i64) -
     json!({
         "schema": 1,
         "trim": range(cut.window()),
-        "zero": trace.unix_origin().map(|origin| origin.saturating_add(offset)),
         "rules": "source",
         "sources": sources,
         "processes": processes(trace, numbers),

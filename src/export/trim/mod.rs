@@ -50,6 +50,15 @@ pub struct Part {
     pub sources: Vec<SourceId>,
 }
 
+/// How long the GPU work of a window was launched and not recorded, ns, on the GPU with most of it; `None` where all was. A
+/// smaller trace would not hold the calls that tell, and show the GPU idle.
+#[must_use]
+pub fn unrecorded(analysis: &Analysis, window: TimeRange) -> Option<i64> {
+    let gpus = 0..analysis.gpus().len();
+    let lost = gpus.map(|gpu| analysis.gpu_figures(gpu, window).not_recorded);
+    lost.max().filter(|&ns| ns > 0)
+}
+
 /// A part's file before it is packed.
 pub struct Trimmed {
     /// The JSON text.

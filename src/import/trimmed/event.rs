@@ -15,6 +15,8 @@ use crate::model::{CopyInfo, CopyKind};
 pub(super) struct Line<'l> {
     #[serde(borrow)]
     pub ph: Cow<'l, str>,
+    /// The number of a span, by which others refer to it.
+    pub n: Option<u64>,
     pub lane: Option<usize>,
     pub source: Option<usize>,
     pub counter: Option<usize>,

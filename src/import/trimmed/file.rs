@@ -14,7 +14,8 @@ use crate::import::contract::progress::Phase;
 use crate::import::contract::report::{FileReport, Loss, Lost, NoticeKind, Place};
 use crate::import::contract::tally::{Tally, reasons};
 use crate::model::{
-    ArgsRef, CatId, Instant, RawSpan, SourceId, SpanRow, SyncScope, TIME_LIMIT, TraceBuilder,
+    ArgsRef, CatId, Clock, Instant, RawSpan, Source, SourceId, SpanRow, SyncScope, TIME_LIMIT,
+    TraceBuilder,
 };
 use crate::time::format_ns;
 
@@ -121,6 +122,7 @@ pub(super) fn import(input: Input, ctx: &mut Context<'_>) -> Result<(), LoadErro
     let overlong = lines.overlong;
     events.tally.add_many(Odd::Overlong, overlong, None);
     events.link(ctx.builder);
+    events.keep_distances(ctx.builder);
     let damage = lines.blocks.damage().cloned();
     let source = events.placed.sources.first().copied();
     let report = &mut *ctx.report;
@@ -168,13 +170,20 @@ fn no_header(path: &Path, why: &str) -> LoadError {
     )
 }
 
+/// What a span says of another one, by the number of that.
+enum Link {
+    /// It was launched by it.
+    Call(RawSpan, u64),
+    /// It has this backward operator.
+    Backward(RawSpan, u64),
+}
+
 /// What was read of the list.
 struct Events {
     placed: Placed,
-    /// Spans of the builder by number.
-    raw: Vec<Option<RawSpan>>,
-    /// Numbers of a cause and its effect, and whether that is a launch.
-    links: Vec<(u64, u64, bool)>,
+    /// Numbers of spans, as the file states them: lines may be missing.
+    raw: Vec<(u64, RawSpan)>,
+    links: Vec<Link>,
     /// The earliest span of each source that counts, else of all: not counting, start.
     firsts: Vec<Option<(bool, i64)>>,
     tally: Tally<Odd>,
@@ -196,18 +205,11 @@ impl Events {
         }
         self.read += 1;
         let Ok(event) = serde_json::from_slice::<Line<'_>>(text) else {
-            if text.starts_with(b"{\"ph\":\"X\"") {
-                self.raw.push(None);
-            }
             self.tally.add(Odd::Broken, || Place::Byte(at));
             return;
         };
         let done = match &*event.ph {
-            "X" => {
-                let span = self.span((at, line), &event, builder);
-                self.raw.push(span.ok());
-                span.map(|_| ())
-            }
+            "X" => self.span((at, line), &event, builder),
             "i" => self.instant(&event, builder),
             "C" => self.sample(&event, builder),
             // Names and arrows for other readers.
@@ -223,7 +225,7 @@ impl Events {
         (at, line): (u64, &[u8]),
         event: &Line<'_>,
         builder: &mut TraceBuilder,
-    ) -> Result<RawSpan, Odd> {
+    ) -> Result<(), Odd> {
         let lane = event.lane.and_then(|l| self.placed.lanes.get(l)).copied();
         let lane = lane.ok_or(Odd::Lane)?;
         let (start, dur) = (time(event.start())?, time(event.len())?);
@@ -260,12 +262,12 @@ impl Events {
                 Err(odd) => self.tally.add(odd, || Place::Byte(at)),
             }
         }
-        let number = self.raw.len() as u64;
-        self.links
-            .extend(event.call.map(|call| (call, number, true)));
+        self.raw.extend(event.n.map(|number| (number, span)));
+        let call = event.call.map(|call| Link::Call(span, call));
         let backward = event.backward.iter();
-        self.links.extend(backward.map(|&to| (number, to, false)));
-        Ok(span)
+        let backward = backward.map(|&to| Link::Backward(span, to));
+        self.links.extend(call.into_iter().chain(backward));
+        Ok(())
     }
 
     fn scope(&self, sync: &[Value]) -> Option<SyncScope> {
@@ -315,26 +317,47 @@ impl Events {
         Ok(())
     }
 
-    /// Links spans by their numbers; and where no clock is known, keeps the sources as far apart as they were.
+    /// Links spans by their numbers.
     fn link(&mut self, builder: &mut TraceBuilder) {
-        for (from, to, launch) in std::mem::take(&mut self.links) {
+        // In order as they were written.
+        self.raw.sort_by_key(|&(number, _)| number);
+        for link in std::mem::take(&mut self.links) {
             let span = |number: u64| {
-                let place = usize::try_from(number).ok()?;
-                *self.raw.get(place)?
+                let place = self.raw.binary_search_by_key(&number, |r| r.0).ok()?;
+                self.raw.get(place).map(|r| r.1)
             };
-            match (span(from), span(to)) {
-                (Some(from), Some(to)) if launch => builder.link_launch(from, to),
-                (Some(from), Some(to)) => builder.link_fwdbwd(from, to),
-                _ => self.tally.add_many(Odd::Link, 1, None),
+            match link {
+                Link::Call(to, call) => match span(call) {
+                    Some(from) => builder.link_launch(from, to),
+                    None => self.tally.add_many(Odd::Link, 1, None),
+                },
+                Link::Backward(from, backward) => match span(backward) {
+                    Some(to) => builder.link_fwdbwd(from, to),
+                    None => self.tally.add_many(Odd::Link, 1, None),
+                },
             }
         }
-        let begin = self.firsts.iter().flatten().map(|f| f.1).min();
+    }
+
+    /// Keeps the sources without a clock as far from the others as they were: they would begin where the trace begins.
+    fn keep_distances(&self, builder: &mut TraceBuilder) {
+        let begins = |wanted: &dyn Fn(&Source) -> bool| {
+            let all = self.placed.sources.iter().zip(&self.firsts);
+            let wanted = all.filter(|&(&s, _)| wanted(builder.so_far().source(s)));
+            wanted.filter_map(|(_, first)| Some((*first)?.1)).min()
+        };
+        // As clocks are aligned: by those that are known, and by what joins a run only where nothing else is there.
+        let known = |s: &Source| matches!(s.clock, Clock::Unix { .. });
+        let begin = begins(&|s| known(s) && !s.tracer.joins_runs)
+            .or_else(|| begins(&known))
+            .or_else(|| begins(&|_| true));
+        let Some(begin) = begin else {
+            return;
+        };
         for (&source, first) in self.placed.sources.iter().zip(&self.firsts) {
             let of = builder.source_mut(source);
-            if let (crate::model::Clock::Unknown, Some((_, first)), Some(begin)) =
-                (of.clock, first, begin)
-            {
-                of.shift_ns = first.saturating_sub(begin);
+            if of.clock == Clock::Unknown {
+                of.shift_ns = first.map_or(0, |f| f.1).saturating_sub(begin);
             }
         }
     }

@@ -8,7 +8,7 @@ use super::tracer;
 use crate::import::contract::importer::Context;
 use crate::model::{
     ArgsOrigin, Clock, Counter, CounterId, Device, DeviceId, Lane, LaneId, LaneKind, Measure,
-    Process, ProcessId, Role, Source, SourceId, Stream, StreamId, TraceBuilder,
+    Process, ProcessId, Role, Source, SourceId, Stream, StreamId, TIME_LIMIT, TraceBuilder,
 };
 use crate::time::TimeRange;
 
@@ -16,7 +16,6 @@ use crate::time::TimeRange;
 #[derive(Deserialize)]
 pub(super) struct Header {
     trim: (i64, i64),
-    zero: Option<i64>,
     sources: Vec<SourceRow>,
     processes: Vec<ProcessRow>,
     devices: Vec<DeviceRow>,
@@ -34,6 +33,8 @@ struct SourceRow {
     host: Option<String>,
     rank: Option<u32>,
     world: Option<u32>,
+    /// Unix time of the zero of the file's times, where the source had a clock, ns.
+    zero: Option<i64>,
     quantum: i64,
     cut: bool,
 }
@@ -117,6 +118,10 @@ impl Header {
         if !self.sources.iter().all(|s| tracer(&s.source).is_some()) {
             return Some("names a tracer that this version does not know");
         }
+        let quantum = |s: &SourceRow| (0..=TIME_LIMIT).contains(&s.quantum);
+        if !self.sources.iter().all(quantum) {
+            return Some("states a precision that no clock has");
+        }
         let kinds = self.lanes.iter().all(|l| kind(&l.kind).is_some());
         let refer = self.processes.iter().all(|p| source(p.source))
             && self.devices.iter().all(|d| source(d.source))
@@ -138,15 +143,12 @@ impl Header {
     /// Adds all rows.
     pub fn place(self, path: &Path, args: &ArgsOrigin, ctx: &mut Context<'_>) -> Placed {
         let builder = &mut *ctx.builder;
-        let clock = self
-            .zero
-            .map_or(Clock::Unknown, |zero| Clock::Unix { zero });
         let mut from = Vec::new();
         let sources: Vec<SourceId> = (self.sources.into_iter())
             .filter_map(|row| {
                 let source = Source {
                     producer: row.producer,
-                    clock,
+                    clock: row.zero.map_or(Clock::Unknown, |zero| Clock::Unix { zero }),
                     host: row.host,
                     rank: row.rank,
                     world: row.world,

@@ -2,9 +2,9 @@
 //! line, behind a header that holds the tables of the model.
 //!
 //! ```text
-//!  {"stallscope":{…},      ─▶ header: sources, processes, GPUs, streams, lanes, counters
+//!  {"stallscope":{…},            ─▶ header: sources, processes, GPUs, streams, lanes, counters
 //!  "traceEvents":[
-//!  {"ph":"X","lane":0,…},  ─▶ event: spans with their links, instants, samples
+//!  {"ph":"X","n":0,"lane":0,…},  ─▶ event: spans with their numbers and links, instants, samples
 //!  ]}
 //! ```
 //!

@@ -232,9 +232,7 @@ fn comparisons_are_as_described() {
     let itself = &pairs[0][0];
     let refused = printed(&["compare", itself, itself, "--json"]).unwrap();
     assert_eq!(refused["refused"], "same_recording");
-    let more = several
-        .into_iter()
-        .chain([("itself".to_owned(), refused)]);
+    let more = several.into_iter().chain([("itself".to_owned(), refused)]);
     let (_, unseen) = check(Document::Compare, all.into_iter().chain(more));
     assert_seen(
         &unseen,

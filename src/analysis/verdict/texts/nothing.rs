@@ -208,6 +208,18 @@ impl Writer<'_> {
                 next: "Record more steps.".to_owned(),
             };
         }
+        if lacks(Missing::UnrecordedLaunches) && !lacks(Missing::NoFetch) {
+            return Sentences {
+                verdict: format!(
+                    "What bounds {} cannot be told: GPU work was launched in them that is not recorded.",
+                    self.whole()
+                ),
+                why: "The waits of the loop are recorded; what the GPU did meanwhile is not."
+                    .to_owned(),
+                next: "Record the kernels of graphs, too (nsys: --cuda-graph-trace=node), and a record that loses none."
+                    .to_owned(),
+            };
+        }
         Sentences {
             verdict: format!(
                 "The loop's own waiting is not named, and nothing else takes a tenth of {}: what bounds them cannot be told.",
