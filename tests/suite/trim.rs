@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 use stallscope::analysis::{Analysis, Options, Rules};
 use stallscope::import::{ArgsReader, OpenOptions, Progress, open};
-use stallscope::model::{Clock, Cut, LaneKind, SourceId, SpanId, Trace};
+use stallscope::model::{Cut, LaneKind, SourceId, SpanId, Trace};
 use stallscope::time::TimeRange;
 
 use crate::common;
