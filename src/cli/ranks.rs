@@ -15,6 +15,8 @@ use crate::export::ranks::missing_ranks;
 use crate::ranks::{self, How, Ranks, RunOfRanks, Watch};
 use crate::time::{about_ns, format_count};
 
+mod beside;
+
 /// Hosts, steps and notices that are listed.
 const LISTED: usize = 5;
 
@@ -45,7 +47,8 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<u8, CliError> {
         );
         format!("{of}, {}", bytes(watch.progress.done()))
     };
-    let all = load::watched(&line, || ranks::open(&args.paths, &name, &how, &watch))?;
+    let mut all = load::watched(&line, || ranks::open(&args.paths, &name, &how, &watch))?;
+    beside::add_unread(&mut all, &args.paths, &watch.progress)?;
     for unread in &all.unread {
         warn(&format!("{}: {}", unread.file.display(), unread.why));
     }
@@ -58,8 +61,8 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<u8, CliError> {
     }
     #[cfg(feature = "png")]
     ranks_png::draw(args, &all)?;
-    let untold = |r: &RunOfRanks| r.across.rows.len() > 1 && r.across.job.matched == 0;
-    Ok(match (all.unread.is_empty(), all.runs.iter().any(untold)) {
+    let untold = all.runs.iter().any(RunOfRanks::untold);
+    Ok(match (all.unread.is_empty(), untold) {
         (false, _) => EXIT_UNREADABLE,
         (true, true) => EXIT_INCONCLUSIVE,
         (true, false) => 0,

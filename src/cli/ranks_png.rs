@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::args::{Ranks as Args, Sort};
-use super::messages::note;
+use super::messages::{note, warn};
 use super::png::why;
 use super::table::printable;
 use super::{CliError, spare};
@@ -15,19 +15,31 @@ use crate::view::{RankOrder, RanksInput, fitting_row_height};
 /// Height that the rows take, if they can, points.
 const ROWS: f32 = 1_200.0;
 
-/// Refuses to draw over what is read.
+/// Refuses to draw over what is read, and between what is printed.
 pub fn spare<'a>(args: &Args, inputs: impl Iterator<Item = &'a PathBuf>) -> Result<(), CliError> {
     match &args.png {
+        Some(png) if png.as_os_str() == "-" => Err(CliError::Usage(
+            "The picture cannot go to stdout, where the ranks are printed: name a file for --png."
+                .to_owned(),
+        )),
         Some(png) => spare::spare("The picture", png, &SIGNATURE, inputs.map(AsRef::as_ref)),
         None => Ok(()),
     }
 }
 
-/// Draws the first run, where that was asked for; says on stderr what was written.
+/// Draws the first run, where that was asked for; says on stderr what was written. Where nobody can be told to be late
+/// nothing is drawn: it would look as if nobody was.
 pub fn draw(args: &Args, all: &Ranks) -> Result<(), CliError> {
     let Some((png, run)) = args.png.as_ref().zip(all.runs.first()) else {
         return Ok(());
     };
+    if run.untold() {
+        warn(&format!(
+            "{}: no picture was drawn: no collectives of the ranks could be matched, so who is late cannot be told.",
+            png.display()
+        ));
+        return Ok(());
+    }
     // A folder that was named may lead to files elsewhere.
     let files = all.runs.iter().flat_map(|r| &r.files);
     spare(args, files.flat_map(|f| &f.paths))?;

@@ -92,6 +92,7 @@ fn run(run: &RunOfRanks) -> Value {
 fn host(h: &HostRow) -> Value {
     json!({
         "host": h.host, "ranks": h.ranks, "exposed": h.exposed, "wait": h.wait, "judged": h.judged,
+        "exposed_steps": h.exposed_steps, "wait_steps": h.wait_steps,
     })
 }
 

@@ -129,6 +129,14 @@ pub struct RunOfRanks {
     pub files: Vec<RankFiles>,
 }
 
+impl RunOfRanks {
+    /// There are several ranks, and who of them is late cannot be told: none of their collectives could be matched.
+    #[must_use]
+    pub fn untold(&self) -> bool {
+        self.across.rows.len() > 1 && self.across.job.matched == 0
+    }
+}
+
 /// All that was found.
 #[derive(Debug)]
 pub struct Ranks {

@@ -141,6 +141,14 @@ impl<'a> Stream<'a> {
         };
         let progress = &self.watch.progress;
         let Loaded { trace, mut report } = self.files.open(unit, &options, progress)?;
+        if trace.spans().is_empty() {
+            return Err(LoadError::new(
+                ErrorKind::NothingInside,
+                &self.bytes[unit[0]].1,
+                "It holds no spans: its rank counts as not recorded.",
+                "",
+            ));
+        }
         report.sort();
         let go_on = || !progress.is_cancelled();
         let cancelled = || LoadError::cancelled(&self.bytes[unit[0]].1);

@@ -95,6 +95,30 @@ fn equal_numbers_on_two_hosts_are_two_processes() {
     assert!(codes(&analysis).contains(&"hosts_differ"));
 }
 
+/// Each rank in a container of its own: all have one number, and no file names a host. A file without a rank joins one of
+/// them, not both.
+#[test]
+fn different_stated_ranks_are_never_one_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let paths = [
+        torch(&at("a.json"), None, None, 500, 1, 6),
+        torch(&at("b.json"), None, Some(0), 500, 0, 6),
+        torch(&at("c.json"), None, Some(1), 500, 3, 6),
+    ];
+    for paths in [&paths[1..], &paths[..]] {
+        let analysis = analysed(paths);
+        let found = process(&analysis, "500");
+        let ranks: Vec<Option<u32>> = found.iter().map(|p| p.rank).collect();
+        assert_eq!(ranks, [Some(0), Some(1)]);
+        let files: Vec<usize> = found.iter().map(|p| p.recordings.len()).collect();
+        assert_eq!(files, [paths.len() - 1, 1]);
+        assert_eq!(analysis.identity().runs.len(), 1);
+        let ranks: Vec<u32> = analysis.ranks().iter().map(|r| r.rank).collect();
+        assert_eq!(ranks, [0, 1]);
+    }
+}
+
 #[test]
 fn a_host_is_known_by_its_name_up_to_the_first_dot() {
     let folder = tempfile::tempdir().unwrap();

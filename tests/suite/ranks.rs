@@ -145,7 +145,9 @@ fn neither_order_nor_threads_change_anything() {
         all.iter().map(|r| r[key].as_i64().unwrap()).sum()
     };
     assert_eq!(sum("cost"), 24 * 19_800 * US);
-    assert_eq!(first["hosts"][0]["ranks"], 4);
+    let host = &first["hosts"][0];
+    assert_eq!(host["ranks"], 4);
+    assert_eq!(host["wait_steps"], host["judged"]);
     assert_eq!(first["worst_steps"].as_array().map(Vec::len), Some(0));
 }
 
@@ -186,6 +188,52 @@ fn a_rank_that_is_not_there_and_a_file_that_cannot_be_read_are_told() {
 }
 
 #[test]
+fn a_rank_without_spans_hides_nothing_of_the_others() {
+    let folder = late_by_input("ranks_spanless", &[0, 1, 2, 3]);
+    fs::write(folder.join("rank4.json"), "{\"traceEvents\": []}").unwrap();
+    let (code, found) = ranks(&[&folder], &[]);
+    assert_eq!((code, &found["recorded"]), (1, &4.into()));
+    assert_eq!(found["job"]["culprit"], 2);
+    let unread = found["unread"].as_array().unwrap();
+    assert_eq!(unread.len(), 1, "{unread:?}");
+    assert!(unread[0]["why"].as_str().unwrap().contains("no spans"));
+}
+
+#[test]
+fn files_of_a_folder_that_should_be_traces_are_named() {
+    let folder = late_by_input("ranks_beside", &[0, 1, 2, 3]);
+    fs::write(folder.join("settings.json"), "{\"lr\": 1}").unwrap();
+    fs::write(folder.join("notes.txt"), "nothing").unwrap();
+    let (code, found) = ranks(&[&folder], &[]);
+    assert_eq!((code, &found["unread"]), (0, &serde_json::json!([])));
+    let lost = folder.join("more");
+    fs::create_dir(&lost).unwrap();
+    let names = ["rank4.json", "rank5.json.gz", "rank6.json", "rank7.json"];
+    fs::write(lost.join(names[0]), "").unwrap();
+    fs::write(lost.join(names[1]), [0x93, 0xfe, 0x01, 0xc7, 0x80, 0xff]).unwrap();
+    fs::write(lost.join(names[2]), "out of memory\n").unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(lost.join("gone"), lost.join(names[3])).unwrap();
+    #[cfg(not(unix))]
+    fs::write(lost.join(names[3]), "").unwrap();
+    let (code, found) = ranks(&[&folder], &[]);
+    assert_eq!((code, &found["recorded"]), (1, &4.into()));
+    let unread = found["unread"].as_array().unwrap();
+    assert_eq!(unread.len(), names.len(), "{unread:?}");
+    for (unread, name) in unread.iter().zip(names) {
+        assert!(unread["file"].as_str().unwrap().ends_with(name), "{unread}");
+        assert_ne!(unread["why"], "");
+    }
+}
+
+#[test]
+fn no_picture_goes_between_what_is_printed() {
+    let folder = late_by_input("ranks_stdout", &[0, 1]);
+    let (code, out, err) = run(&["ranks", text(&folder), "--png", "-"]);
+    assert_eq!((code, out.as_str()), (2, ""), "{err}");
+}
+
+#[test]
 fn what_needs_more_than_may_be_used_is_left_out() {
     let folder = late_by_input("ranks_memory", &[0, 1, 2, 3]);
     let (code, out, err) = run(&["ranks", text(&folder), "--memory", "10KB"]);
@@ -210,6 +258,11 @@ fn ranks_without_collectives_cannot_be_told() {
     let (code, out, _) = run(&["ranks", text(&folder)]);
     assert_eq!(code, 4);
     assert!(out.contains("Who is late cannot be told"), "{out}");
+    // Nor is it drawn as if nobody was.
+    let picture = folder.join("late.png");
+    let (code, _, err) = run(&["ranks", text(&folder), "--png", text(&picture)]);
+    assert_eq!(code, if cfg!(feature = "png") { 4 } else { 2 }, "{err}");
+    assert!(!picture.exists());
     // One rank has nobody to be late for.
     let (code, out, _) = run(&["ranks", text(&folder.join("rank0.json"))]);
     assert_eq!(code, 0, "{out}");

@@ -293,6 +293,14 @@ pub(super) fn may_share_host(a: Option<u32>, b: Option<u32>) -> bool {
     a.is_none() || b.is_none() || a == b
 }
 
+impl Known {
+    /// Whether nothing that both state tells them apart: hosts, ranks.
+    pub fn may_go_with(&self, other: &Self) -> bool {
+        let one_rank = self.rank.is_none() || other.rank.is_none() || self.rank == other.rank;
+        one_rank && may_share_host(self.host, other.host)
+    }
+}
+
 /// Layers of spans before it is known whose they are: as those of a training process, rules that ask for args not asked.
 pub(super) struct Glance<'a> {
     trace: &'a Trace,

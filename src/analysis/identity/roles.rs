@@ -190,7 +190,7 @@ impl<'a> Family<'a> {
         None
     }
 
-    /// The process of a number that is meant: in the same recording, else of another one at the same time.
+    /// The process of a number that is meant: in the same recording, else at the same time and of no other rank.
     fn near(&self, of: usize, pid: &str) -> Option<usize> {
         let own = &self.all[of];
         let found = self.by_pid.get(pid)?.iter().copied();
@@ -202,7 +202,7 @@ impl<'a> Family<'a> {
             },
             |&i: &usize| {
                 let (a, b) = (self.all[i].process.range, own.process.range);
-                a.start < b.end && b.start < a.end
+                a.start < b.end && b.start < a.end && self.all[i].may_go_with(own)
             },
         );
         found

@@ -2,7 +2,8 @@
 //!
 //! Process numbers are used again, on other hosts and later, so equal numbers alone say nothing. Records of two recorders
 //! are of one process where they overlap in time, unless the fetches of both say otherwise; or where the fetches of one
-//! lie inside those of the other in one order only, whatever the clocks say.
+//! lie inside those of the other in one order only, whatever the clocks say. Never where they state different hosts or
+//! ranks: in a container of its own each rank has the same number.
 //!
 //! ```text
 //!  DFTracer  ├─ fetch.iter ─┤      ├─ fetch.iter ─┤        encloses what torch records inside it
@@ -12,7 +13,7 @@
 use std::collections::BTreeMap;
 
 use super::Identity;
-use super::records::{Found, Glance, Known, is_thread, may_share_host, stated};
+use super::records::{Found, Glance, Known, is_thread, stated};
 use crate::analysis::base::core::outermost;
 use crate::analysis::base::name_kinds::NameKind;
 use crate::analysis::layers::ids::LayerId;
@@ -56,7 +57,7 @@ pub(super) fn merge(
         let candidates = by_pid.entry(own.process.pid.clone()).or_default();
         let joined = candidates.iter().copied().find_map(|at| {
             let other = &processes[at];
-            if !may_share_host(own.host, other.host) {
+            if !own.may_go_with(other) {
                 return None;
             }
             let mine = own.process.recordings[0];
