@@ -92,7 +92,7 @@ impl Analysis {
         )
     }
 
-    /// How slowly a rank loads beside others, all given by indices; see [`SlowLoading`].
+    /// How slowly a rank loads beside others, all given by indices; see `SlowLoading`.
     ///
     /// # Panics
     /// If there is no such rank.

@@ -48,7 +48,7 @@ impl LatePattern {
 /// What one rank has to do with the lateness of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LateRank {
-    /// Index in [`Analysis::ranks`].
+    /// Index in [`crate::analysis::Analysis::ranks`].
     pub rank: usize,
     /// Collectives to which it came last alone.
     pub last: usize,
@@ -69,7 +69,7 @@ pub struct LateRank {
 pub struct Lateness {
     /// How it lies over the ranks.
     pub pattern: LatePattern,
-    /// The late rank, as index in [`Analysis::ranks`]; none where it wanders.
+    /// The late rank, as index in [`crate::analysis::Analysis::ranks`]; none where it wanders.
     pub culprit: Option<usize>,
     /// What is charged to the late rank in judged steps, to all where it wanders, ns.
     pub cost: i64,

@@ -208,7 +208,7 @@ impl Document {
         }
     }
 
-    /// Analyses a trace and prepares it for drawing; the causes of its waits come later: see [`Causes`]. Takes its time: not
+    /// Analyses a trace and prepares it for drawing; the causes of its waits come later: see `Causes`. Takes its time: not
     /// for the UI thread. `loops`: keys of lanes that are loops because the user says so; a key that no lane has is passed
     /// over.
     ///
