@@ -164,6 +164,23 @@ pub fn format_count(n: u64) -> String {
     group_digits(i128::from(n))
 }
 
+/// Bytes in decimal units: `2.7 MB`.
+#[must_use]
+pub fn format_bytes(n: u64) -> String {
+    const UNITS: [(&str, u64); 3] = [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)];
+    for (name, size) in UNITS {
+        if n >= size {
+            let tenths = (u128::from(n) * 20 + u128::from(size)) / (2 * u128::from(size));
+            return format!(
+                "{}.{} {name}",
+                format_count((tenths / 10) as u64),
+                tenths % 10
+            );
+        }
+    }
+    format!("{n} bytes")
+}
+
 /// A length in its natural unit with three decimals at most: `1,211.182 ms` stays in milliseconds below 10 s.
 #[must_use]
 pub fn format_ns(ns: i64) -> String {

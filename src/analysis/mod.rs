@@ -78,6 +78,7 @@ pub use figures::step_table::{ColumnSummary, StepRow};
 pub use figures::streams::{STREAMS_PAIRED, StreamPair, StreamPairs};
 pub use figures::sync_callers::{SyncCaller, SyncCallers, SyncLine};
 pub use figures::training_loop::{LaneFigures, LoopFigures};
+pub use figures::wait_text::WaitText;
 pub use figures::waiting::Waiting;
 pub use figures::windows::{LayerGroup, MAX_WINDOWS, TooManyWindows, WINDOW_GROUPS, WindowCell};
 pub use figures::workers::{WorkerFigures, WorkerRow};

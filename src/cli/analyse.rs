@@ -61,6 +61,14 @@ impl Analysed {
 /// # Errors
 /// For a rule file that cannot be read, a range outside the trace, a rank that does not exist.
 pub fn analyse(opened: Opened, scope: &Scope) -> Result<Analysed, CliError> {
+    analyse_as(opened, scope, true)
+}
+
+/// As [`analyse`]; the causes of waits, which take reading the args of all that workers did, only where they are wanted.
+///
+/// # Errors
+/// As [`analyse`].
+pub fn analyse_as(opened: Opened, scope: &Scope, causes: bool) -> Result<Analysed, CliError> {
     let Opened {
         trace,
         report,
@@ -83,9 +91,12 @@ pub fn analyse(opened: Opened, scope: &Scope) -> Result<Analysed, CliError> {
         clocks: scope.clocks(),
         ..Options::default()
     };
-    let built = Analysis::with_args(Arc::clone(&trace), &rules, &options, &args, &|_permille| {
-        true
-    });
+    let go_on = |_permille| true;
+    let build = match causes {
+        true => Analysis::with_args,
+        false => Analysis::without_causes,
+    };
+    let built = build(Arc::clone(&trace), &rules, &options, &args, &go_on);
     // Nobody cancels: the progress function above never says stop.
     let analysis = built.map_err(|e| CliError::Usage(e.to_string()))?;
     unused_loops(&analysis, &options, scope)?;

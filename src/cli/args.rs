@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 pub use super::percent::Percent;
 use crate::analysis::ClockSettings;
@@ -173,6 +173,7 @@ pub struct Info {
 
 /// What `stallscope png` and `stallscope svg` draw.
 #[derive(Args, Debug)]
+#[command(group = ArgGroup::new("of_rank").args(["wait", "step"]).multiple(true))]
 pub struct Picture {
     /// Files and folders, opened as one trace where their clocks relate; with --session instead of those that it names.
     #[arg(value_name = "PATH", required_unless_present = "session")]
@@ -210,6 +211,17 @@ pub struct Picture {
     /// Lane of the training loop, where another one was taken for it: C500.500. May be repeated, once for each rank.
     #[arg(long = "loop", value_name = "LANE")]
     pub loop_lanes: Vec<String>,
+    /// Draw why this wait of the loop happened: the wait, its batch on the worker that made it, the item and the read, all
+    /// else faded. Numbers are those of `stallscope why`; without --range just that time is drawn. The exit code is 4
+    /// where it cannot be told.
+    #[arg(long, value_name = "N", conflicts_with = "step")]
+    pub wait: Option<usize>,
+    /// The same of the waits that begin in this step, as the step table names it.
+    #[arg(long, value_name = "K")]
+    pub step: Option<String>,
+    /// With --wait or --step: of this rank.
+    #[arg(long, value_name = "N", requires = "of_rank")]
+    pub rank: Option<u32>,
 }
 
 /// `stallscope png`.
@@ -219,7 +231,7 @@ pub struct Png {
     #[command(flatten)]
     pub picture: Picture,
     /// Draw what changed since this recording: lanes of both, the mean step as parts, all steps.
-    #[arg(long, value_name = "BEFORE", conflicts_with_all = ["range", "only_lanes", "title", "session"])]
+    #[arg(long, value_name = "BEFORE", conflicts_with_all = ["range", "only_lanes", "title", "session", "wait", "step"])]
     pub before: Option<PathBuf>,
     /// Pixels per point, 1 to 3.
     #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = parse_scale)]

@@ -60,7 +60,9 @@ pub fn run(args: &Check, out: &mut dyn Write) -> Result<u8, CliError> {
         ));
     }
     let opened = load::open(&args.input.paths, &args.input.open)?;
-    let a = analyse::analyse(opened, &args.scope)?;
+    // Only verdicts follow from them.
+    let causes = !args.expect.is_empty() || args.max_late_rank.is_some();
+    let a = analyse::analyse_as(opened, &args.scope, causes)?;
     let mut lines = judge(&a, args);
     doubt(&mut lines, a.losses, a.wrong_rules);
     conclude(&lines, &[], a.losses.unread, out)

@@ -9,26 +9,33 @@ use super::analyse::{self, Analysed};
 use super::args::{Lanes, Picture, Png, Scope};
 use super::messages::warn;
 use super::table::printable;
-use super::{CliError, load};
-use crate::analysis::counted;
+use super::{CliError, EXIT_INCONCLUSIVE, load, why};
+use crate::analysis::{Analysis, counted};
 use crate::export::png::{self, PictureSize, PngError, PngOptions};
 use crate::export::svg::render_svg;
+use crate::model::SpanId;
 use crate::output;
 use crate::session::{Look, Session};
-use crate::view::{Lod, NodeId, RowState, RowTree, Rows, instants_out_of_view};
+use crate::time::TimeRange;
+use crate::view::{Links, Lod, NodeId, RowState, RowTree, Rows, instants_out_of_view};
+
+/// The chain below a wait has so much of its length on both sides: a twelfth.
+const MARGIN: i64 = 12;
 
 /// Runs `png`. Says on stderr what was written; stdout stays empty, or is the picture (`-o -`).
 pub fn run(args: &Png, out: &mut dyn Write) -> Result<u8, CliError> {
     let picture = &args.picture;
     to_stdout(&picture.output)?;
-    let drawn = Drawn::new(picture, &png::SIGNATURE)?;
+    let Some(drawn) = Drawn::new(picture, &png::SIGNATURE)? else {
+        return Ok(EXIT_INCONCLUSIVE);
+    };
     let options = PngOptions {
         scale: args.scale,
         ..drawn.options.clone()
     };
     let trace = drawn.analysed.analysis.trace();
     let made = png::render_png(trace, &drawn.analysed.analysis, &drawn.rows, &options);
-    let made = made.map_err(why)?;
+    let made = made.map_err(failed)?;
     let size = made.layout;
     let text = format!("{} × {} pixels", size.width, size.height);
     drawn.write(picture, (&made.png, &text), size, out)
@@ -48,17 +55,19 @@ pub fn to_stdout(output: &Path) -> Result<bool, CliError> {
 
 /// Runs `svg`, as [`run`].
 pub fn run_svg(args: &Picture, out: &mut dyn Write) -> Result<u8, CliError> {
-    let drawn = Drawn::new(args, b"<svg xmlns=")?;
+    let Some(drawn) = Drawn::new(args, b"<svg xmlns=")? else {
+        return Ok(EXIT_INCONCLUSIVE);
+    };
     let (analysis, options) = (&drawn.analysed.analysis, &drawn.options);
     let trace = analysis.trace();
-    let made = render_svg(trace, analysis, &drawn.rows, options).map_err(why)?;
+    let made = render_svg(trace, analysis, &drawn.rows, options).map_err(failed)?;
     let size = made.layout;
     let text = format!("{} × {} points", size.width, size.height);
     drawn.write(args, (made.svg.as_bytes(), &text), size, out)
 }
 
 /// A failure of drawing.
-pub fn why(error: PngError) -> CliError {
+pub fn failed(error: PngError) -> CliError {
     match error {
         PngError::Encode(error) => CliError::Output(std::io::Error::other(error)),
         other => CliError::Usage(format!("{other}.")),
@@ -72,11 +81,14 @@ struct Drawn {
     options: PngOptions,
     /// Instants that lie where no picture reaches.
     hidden: u64,
+    /// The exit code once it is drawn.
+    code: u8,
 }
 
 impl Drawn {
-    /// Opens and analyses; `begins` is what files of this kind begin with.
-    fn new(args: &Picture, begins: &[u8]) -> Result<Self, CliError> {
+    /// Opens and analyses; `begins` is what files of this kind begin with. `None` where the waits that were asked for are
+    /// not there, which is said.
+    fn new(args: &Picture, begins: &[u8]) -> Result<Option<Self>, CliError> {
         let to_stdout = args.output.as_os_str() == "-";
         if !to_stdout {
             let named = args.paths.iter().chain(&args.rules).chain(&args.session);
@@ -90,12 +102,22 @@ impl Drawn {
         let own_loops = session.as_ref().filter(|_| args.loop_lanes.is_empty());
         let scope = Scope {
             range: args.range.clone(),
+            rank: args.rank,
             rules: args.rules.clone(),
             loop_lanes: own_loops.map_or_else(|| args.loop_lanes.clone(), |s| s.loops.clone()),
             ..Scope::default()
         };
         let opened = load::open(&paths, &args.open)?;
-        let analysed = analyse::analyse(opened, &scope)?;
+        let of_waits = args.wait.is_some() || args.step.is_some();
+        let analysed = analyse::analyse_as(opened, &scope, of_waits)?;
+        let (waits, code) = match of_waits {
+            true => waits(&analysed, args)?,
+            false => (Vec::new(), 0),
+        };
+        if of_waits && waits.is_empty() {
+            warn("No wait begins there: nothing is drawn.");
+            return Ok(None);
+        }
         let analysis = &analysed.analysis;
         let trace = analysis.trace();
         if !to_stdout {
@@ -118,11 +140,12 @@ impl Drawn {
             ));
         }
         let view = Look::range_of(look.view, trace.extent());
-        let rows = look.rows(&tree);
+        let mut rows = look.rows(&tree);
+        reveal(&mut rows, &tree, analysis, &waits);
         let options = PngOptions {
             range: match analysed.chosen {
                 true => Some(analysed.window),
-                false => view,
+                false => reach(analysis, &waits).or(view),
             },
             width: args.width,
             theme: args.theme.clone(),
@@ -132,14 +155,16 @@ impl Drawn {
                 Lanes::Band => png::Lanes::Band,
             },
             title: title(args, &paths),
+            waits,
             ..PngOptions::default()
         };
-        Ok(Self {
+        Ok(Some(Self {
             rows: Rows::new(Arc::clone(&tree), &shown(&tree, rows, &args.only_lanes)?),
             analysed,
             options,
             hidden,
-        })
+            code,
+        }))
     }
 
     /// Writes the file and says what it shows.
@@ -155,6 +180,11 @@ impl Drawn {
             let instants = counted(self.hidden, "instant");
             fits += &format!("; {instants} before the first or after the last span not shown");
         }
+        let unseen = self.unseen();
+        if unseen > 0 {
+            let spans = counted(unseen as u64, "span");
+            fits += &format!("; {spans} of the chain in lanes that are not shown");
+        }
         let path = if args.output.as_os_str() == "-" {
             out.write_all(bytes)?;
             "Picture".to_owned()
@@ -167,7 +197,73 @@ impl Drawn {
             printable(&args.output.display().to_string())
         };
         let _ = writeln!(std::io::stderr().lock(), "{path}: {about}{fits}");
-        Ok(0)
+        Ok(self.code)
+    }
+
+    /// Spans of the chains below waits that no row shows.
+    fn unseen(&self) -> usize {
+        let analysis = &self.analysed.analysis;
+        let spans = chain_spans(analysis, &self.options.waits).into_iter();
+        let shows = |span| match self.options.lanes {
+            png::Lanes::AsShown => self.rows.of_span(analysis.trace(), span).is_some(),
+            png::Lanes::All => true,
+            png::Lanes::Band => false,
+        };
+        spans.filter(|&span| !shows(span)).count()
+    }
+}
+
+/// The waits that are asked for, as indices in [`Analysis::waits`], and the exit code: as `stallscope why` has it.
+fn waits(a: &Analysed, args: &Picture) -> Result<(Vec<usize>, u8), CliError> {
+    let named = why::named(a, args.wait, args.step.as_deref())?;
+    let code = match why::any_told(a, &named) {
+        true => 0,
+        false => EXIT_INCONCLUSIVE,
+    };
+    let at = |(rank, places): (usize, Vec<usize>)| {
+        let at = move |place| a.analysis.wait_at(rank, place);
+        places.into_iter().filter_map(at)
+    };
+    Ok((named.into_iter().flat_map(at).collect(), code))
+}
+
+/// The spans of the chains below waits, theirs among them.
+fn chain_spans(analysis: &Analysis, waits: &[usize]) -> Vec<SpanId> {
+    let links = Links::of_waits(analysis, waits);
+    let mut spans = links.ops;
+    spans.extend(links.frames.iter().map(|f| f.span));
+    spans.sort_unstable();
+    spans.dedup();
+    spans
+}
+
+/// The time of the chains below waits, with a margin on both sides.
+fn reach(analysis: &Analysis, waits: &[usize]) -> Option<TimeRange> {
+    let of_chain = |&wait: &usize| {
+        let links = analysis.chain(wait).into_iter().map(|l| l.range);
+        links.chain([analysis.waits()[wait].range])
+    };
+    let all = waits.iter().flat_map(of_chain);
+    let hull = all.reduce(|a, b| TimeRange::new(a.start.min(b.start), a.end.max(b.end)))?;
+    let margin = hull.len() / MARGIN + 1;
+    let wide = TimeRange::new(
+        hull.start.saturating_sub(margin),
+        hull.end.saturating_add(margin),
+    );
+    Some(wide.clip(analysis.trace().extent()))
+}
+
+/// Opens what the chains below waits are in, hidden or not.
+fn reveal(state: &mut RowState, tree: &RowTree, analysis: &Analysis, waits: &[usize]) {
+    for span in chain_spans(analysis, waits) {
+        let Some((leaf, _)) = tree.lod().place(analysis.trace(), span) else {
+            continue;
+        };
+        let node = tree.of_leaf(leaf);
+        state.reveal(tree, node);
+        for at in std::iter::successors(Some(node), |&at| tree.node(at).parent) {
+            state.hidden.remove(&tree.node(at).key);
+        }
     }
 }
 

@@ -74,7 +74,7 @@ pub fn run(args: &Png, before: &Path, out: &mut dyn Write) -> Result<u8, CliErro
             warn(&found.headline());
             return Ok(EXIT_INCONCLUSIVE);
         }
-        drawn => drawn.map_err(png::why)?,
+        drawn => drawn.map_err(png::failed)?,
     };
     let path = if to_stdout {
         out.write_all(&drawn.png)?;

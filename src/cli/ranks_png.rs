@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::args::{Ranks as Args, Sort};
 use super::messages::{note, warn};
-use super::png::why;
+use super::png::failed;
 use super::table::printable;
 use super::{CliError, spare};
 use crate::export::png::{SIGNATURE, render_ranks};
@@ -56,7 +56,7 @@ pub fn draw(args: &Args, all: &Ranks) -> Result<(), CliError> {
         shows: None,
         marked: None,
     };
-    let drawn = render_ranks(&input, 1.0).map_err(why)?;
+    let drawn = render_ranks(&input, 1.0).map_err(failed)?;
     output::write(png, &drawn.png).map_err(|error| CliError::File {
         what: "The picture cannot be written",
         error,

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use crate::analysis::counted;
-use crate::time::{Unit, format_count};
+use crate::time::Unit;
+pub use crate::time::format_bytes as bytes;
 
 /// Characters of a line of a table, if its columns of text can be made that narrow.
 const WIDEST: usize = 140;
@@ -117,22 +118,6 @@ pub fn percent(part: i64, whole: i64) -> String {
 pub fn were(n: u64, what: &str) -> String {
     let verb = if n == 1 { "was" } else { "were" };
     format!("{} {verb}", counted(n, what))
-}
-
-/// Bytes in decimal units: `2.7 MB`.
-pub fn bytes(n: u64) -> String {
-    const UNITS: [(&str, u64); 3] = [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)];
-    for (name, size) in UNITS {
-        if n >= size {
-            let tenths = (u128::from(n) * 20 + u128::from(size)) / (2 * u128::from(size));
-            return format!(
-                "{}.{} {name}",
-                format_count((tenths / 10) as u64),
-                tenths % 10
-            );
-        }
-    }
-    format!("{n} bytes")
 }
 
 /// Shortens the middle of a text to `max` characters.

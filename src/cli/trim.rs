@@ -24,7 +24,7 @@ pub fn run(args: &Export, out: &mut dyn Write) -> Result<u8, CliError> {
         spare("The trace", &args.output, b"", named.map(AsRef::as_ref))?;
     }
     let opened = load::open(&args.input.paths, &args.input.open)?;
-    let a = analyse::analyse(opened, &args.scope)?;
+    let a = analyse::analyse_as(opened, &args.scope, false)?;
     let trace = a.analysis.trace();
     let window = window(args, trace.extent())?;
     if let Some(ns) = trim::unrecorded(&a.analysis, window) {

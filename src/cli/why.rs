@@ -8,9 +8,9 @@ use super::analyse::{self, Analysed};
 use super::args::Why;
 use super::table::{Table, bytes, ms, percent, printable, sentence, were};
 use super::{CliError, EXIT_INCONCLUSIVE, load};
-use crate::analysis::{Cause, FileRead, Group, Kind, Totals, Waiting, counted};
+use crate::analysis::{FileRead, Group, Kind, Totals, Waiting};
 use crate::export::report::{cause_of_loop, cause_of_wait};
-use crate::time::{about_ns, format_ns};
+use crate::time::about_ns;
 
 /// Runs the command.
 pub fn run(args: &Why, out: &mut dyn Write) -> Result<u8, CliError> {
@@ -36,13 +36,9 @@ pub fn run(args: &Why, out: &mut dyn Write) -> Result<u8, CliError> {
         }
         out.write_all(text.as_bytes())?;
     }
-    let told = |(rank, waits): &(usize, Vec<usize>)| {
-        let all = &a.analysis.causes(*rank).waits;
-        waits.iter().any(|&w| all[w].kind != Kind::Unknown)
-    };
     let asked = args.wait.is_some() || args.step.is_some();
     let some = chosen.iter().any(|(_, waits)| !waits.is_empty());
-    Ok(match asked && some && !chosen.iter().any(told) {
+    Ok(match asked && some && !any_told(&a, &chosen) {
         true => EXIT_INCONCLUSIVE,
         false => 0,
     })
@@ -50,9 +46,37 @@ pub fn run(args: &Why, out: &mut dyn Write) -> Result<u8, CliError> {
 
 /// The waits asked for, by rank.
 fn chosen(a: &Analysed, args: &Why) -> Result<Vec<(usize, Vec<usize>)>, CliError> {
+    if args.wait.is_some() || args.step.is_some() {
+        return named(a, args.wait, args.step.as_deref());
+    }
+    let top = |rank: usize| {
+        let causes = a.analysis.causes(rank);
+        let mut all: Vec<usize> = waits_of(a, rank).collect();
+        let cost = |w: &usize| causes.range(*w).len() - causes.waits[*w].parts.hidden();
+        all.sort_by_key(|w| (std::cmp::Reverse(cost(w)), *w));
+        all.truncate(args.top);
+        (rank, all)
+    };
+    Ok(waiting_ranks(a).map(top).collect())
+}
+
+/// The ranks asked for whose loops have waits.
+fn waiting_ranks(a: &Analysed) -> impl Iterator<Item = usize> {
     let waits = |rank: &usize| !a.analysis.causes(*rank).waits.is_empty();
-    let ranks: Vec<usize> = a.ranks().into_iter().filter(waits).collect();
-    if let (Some(wait), [rank]) = (args.wait, &ranks[..]) {
+    a.ranks().into_iter().filter(waits)
+}
+
+/// The waits that are named by a number, or by the step that they begin in: by rank, as places among the waits of it.
+///
+/// # Errors
+/// For a wait or a step that does not exist, and for a wait of several loops.
+pub fn named(
+    a: &Analysed,
+    wait: Option<usize>,
+    step: Option<&str>,
+) -> Result<Vec<(usize, Vec<usize>)>, CliError> {
+    let ranks: Vec<usize> = waiting_ranks(a).collect();
+    if let (Some(wait), [rank]) = (wait, &ranks[..]) {
         let n = a.analysis.causes(*rank).waits.len();
         return match wait < n {
             true => Ok(vec![(*rank, vec![wait])]),
@@ -64,32 +88,29 @@ fn chosen(a: &Analysed, args: &Why) -> Result<Vec<(usize, Vec<usize>)>, CliError
     if ranks.is_empty() {
         return Ok(Vec::new());
     }
-    if args.wait.is_some() {
+    let Some(step) = step else {
         return Err(CliError::Usage(
             "Several loops have waits: say which one with --rank.".to_owned(),
         ));
-    }
-    if let Some(step) = &args.step {
-        let found: Vec<(usize, Vec<usize>)> = ranks
-            .into_iter()
-            .filter_map(|rank| Some((rank, in_step(a, rank, step)?)))
-            .collect();
-        return match found.is_empty() {
-            true => Err(CliError::Usage(format!(
-                "There is no step {step}: `stallscope report --csv` lists them."
-            ))),
-            false => Ok(found),
-        };
-    }
-    let top = |rank: usize| {
-        let causes = a.analysis.causes(rank);
-        let mut all: Vec<usize> = waits_of(a, rank).collect();
-        let cost = |w: &usize| causes.range(*w).len() - causes.waits[*w].parts.hidden();
-        all.sort_by_key(|w| (std::cmp::Reverse(cost(w)), *w));
-        all.truncate(args.top);
-        (rank, all)
     };
-    Ok(ranks.into_iter().map(top).collect())
+    let found: Vec<(usize, Vec<usize>)> = ranks
+        .into_iter()
+        .filter_map(|rank| Some((rank, in_step(a, rank, step)?)))
+        .collect();
+    match found.is_empty() {
+        true => Err(CliError::Usage(format!(
+            "There is no step {step}: `stallscope report --csv` lists them."
+        ))),
+        false => Ok(found),
+    }
+}
+
+/// Whether the cause of any of some waits is told.
+pub fn any_told(a: &Analysed, waits: &[(usize, Vec<usize>)]) -> bool {
+    waits.iter().any(|(rank, waits)| {
+        let all = &a.analysis.causes(*rank).waits;
+        waits.iter().any(|&w| all[w].kind != Kind::Unknown)
+    })
 }
 
 /// The waits that begin in a step.
@@ -276,84 +297,13 @@ fn size(read: FileRead) -> String {
 }
 
 /// A wait, its item and file, and what else is known of it.
-fn one(out: &mut String, a: &Analysed, rank: usize, wait: usize) {
-    let causes = a.analysis.causes(rank);
-    let (cause, range) = (&causes.waits[wait], causes.range(wait));
-    out.push_str(&sentence(&format!(
-        "wait {wait} at {}: {}{}: {}",
-        format_ns(range.start - a.analysis.trace().extent().start),
-        format_ns(range.len()),
-        of_batch(cause),
-        parts(cause)
-    )));
-    let mut more = |text: String| out.push_str(&sentence(&format!("  {text}")));
-    if let Some(item) = &cause.item {
-        more(format!(
-            "item: {} of it in {} of {} (usual {}), {} of that reading",
-            format_ns(item.in_wait),
-            item.index
-                .map_or_else(|| "one item".to_owned(), |i| format!("item {i}")),
-            format_ns(item.range.len()),
-            format_ns(item.median),
-            format_ns(item.reading)
-        ));
-        for (file, read) in &item.files {
-            let rate = read
-                .mb_s()
-                .map_or_else(String::new, |r| format!(" at {r} MB/s"));
-            let usual = item
-                .mb_s_median
-                .filter(|_| !rate.is_empty())
-                .map_or_else(String::new, |u| format!(" (usual {u} MB/s)"));
-            more(format!(
-                "file: {}: {} for {} in {}{rate}{usual}",
-                printable(causes.file(*file)),
-                format_ns(read.ns),
-                size(*read),
-                counted(u64::from(read.calls), "call")
-            ));
-        }
-    }
-    if let Some(ahead) = cause.ahead.filter(|a| a.ready > 0) {
-        more(format!(
-            "{} ready before it: taking the first (in_order=False) could have saved {} at most",
-            were(ahead.ready as u64, "later batch"),
-            format_ns(ahead.saving)
-        ));
-    }
-    match cause.arrivals {
-        Some(0) => more("the batch had come before and lay in the loader".to_owned()),
-        Some(n) if n > 1 => more(format!(
-            "{} taken before it",
-            were(n as u64 - 1, "later batch")
-        )),
-        _ => {}
-    }
-    if let Some(reason) = cause.reason {
-        more(format!("cannot be told: {}", reason.text()));
-    }
-}
-
-fn of_batch(cause: &Cause) -> String {
-    let Some(batch) = cause.batch else {
-        return " at the end of the loader".to_owned();
+fn one(out: &mut String, a: &Analysed, rank: usize, place: usize) {
+    let wait = a.analysis.wait_at(rank, place);
+    let Some(text) = wait.and_then(|w| a.analysis.wait_text(w)) else {
+        return;
     };
-    let iterator = match cause.iterator {
-        None | Some(0) => String::new(),
-        Some(i) => format!(" of iterator {i}"),
-    };
-    let late = match cause.late {
-        Some(false) => ", which was ready",
-        _ => "",
-    };
-    let by = cause
-        .made_by()
-        .map_or_else(String::new, |by| format!(" ({})", printable(&by)));
-    format!(" for batch {batch}{iterator}{by}{late}")
-}
-
-/// The parts of a wait, longest first.
-fn parts(cause: &Cause) -> String {
-    let texts = cause.spent().into_iter().map(|s| s.text(format_ns));
-    texts.collect::<Vec<_>>().join(", ")
+    out.push_str(&sentence(&printable(&text.said)));
+    for more in &text.more {
+        out.push_str(&sentence(&printable(more)));
+    }
 }

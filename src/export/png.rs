@@ -11,16 +11,13 @@ use crate::analysis::{Analysis, Rank, Union};
 use crate::model::Trace;
 use crate::paint::{color, egui_theme, fonts, paint};
 use crate::time::{TimeRange, Unit, format_ns};
-use crate::view::{
-    DrawList, LayoutInput, LegendEntry, Metrics, Options, Rgba, RowState, Rows, Scroll, Size,
-    TITLE, Theme, Viewport, areas, bands_within, layout, legend, legend_height, legend_of, title,
-};
+use crate::view::{DrawList, Rows, Theme};
 
-mod comparison;
-mod ranks;
+mod list;
+mod plan;
 
-pub use comparison::render_comparison;
-pub use ranks::render_ranks;
+pub use list::{render_comparison, render_ranks};
+pub(super) use plan::Plan;
 
 /// What a PNG file begins with.
 pub const SIGNATURE: [u8; 8] = *b"\x89PNG\r\n\x1a\n";
@@ -67,6 +64,8 @@ pub struct PngOptions {
     pub legend: bool,
     /// The title line: this name, the range and the exposed share. `None` leaves it out.
     pub title: Option<String>,
+    /// Waits whose chains are drawn, all else faded, and told below the title: indices in [`Analysis::waits`].
+    pub waits: Vec<usize>,
 }
 
 impl Default for PngOptions {
@@ -82,6 +81,7 @@ impl Default for PngOptions {
             band: true,
             legend: true,
             title: Some(String::new()),
+            waits: Vec::new(),
         }
     }
 }
@@ -174,7 +174,7 @@ pub fn picture_size(
     rows: &Rows,
     options: &PngOptions,
 ) -> Result<PictureSize, PngError> {
-    Ok(Plan::new(trace, analysis, rows, options)?.size)
+    Ok(Plan::new(trace, analysis, rows, options)?.layout())
 }
 
 /// Draws a picture.
@@ -189,10 +189,15 @@ pub fn render_png(
 ) -> Result<Picture, PngError> {
     let plan = Plan::new(trace, analysis, rows, options)?;
     let lists = plan.lists(trace, analysis);
-    let size = [plan.size.width, plan.size.height];
+    let size = plan.layout();
     Ok(Picture {
-        png: encode(&lists, size, plan.scale, &plan.theme)?,
-        layout: plan.size,
+        png: encode(
+            &lists,
+            [size.width, size.height],
+            options.scale,
+            &options.theme,
+        )?,
+        layout: size,
     })
 }
 
@@ -227,210 +232,6 @@ fn encode(
     stream.finish()?;
     writer.finish()?;
     Ok(out)
-}
-
-/// Everything that is decided before drawing.
-pub(super) struct Plan {
-    theme: Theme,
-    scale: f32,
-    rows: Rows,
-    range: TimeRange,
-    options: Options,
-    header_width: f32,
-    /// Height of the timeline, title and legend not counted, points.
-    height: f32,
-    width: f32,
-    title: Option<String>,
-    legend: Option<Vec<LegendEntry>>,
-    size: PictureSize,
-}
-
-impl Plan {
-    pub(super) fn new(
-        trace: &Trace,
-        analysis: &Analysis,
-        rows: &Rows,
-        png: &PngOptions,
-    ) -> Result<Self, PngError> {
-        if !WIDTHS.contains(&png.width) {
-            return Err(PngError::Width(png.width));
-        }
-        if !SCALES.contains(&png.scale) {
-            return Err(PngError::Scale(png.scale));
-        }
-        let width = pixels(png.width as f32, png.scale);
-        if width > MAX_PIXELS {
-            return Err(PngError::TooWide(width));
-        }
-        let range = png.range.unwrap_or(trace.extent());
-        if range.is_empty() {
-            return Err(PngError::EmptyRange);
-        }
-        let rows = match png.lanes {
-            Lanes::All => Rows::new(
-                rows.tree().clone(),
-                &RowState {
-                    expand_all: true,
-                    ..RowState::default()
-                },
-            ),
-            _ => rows.clone(),
-        };
-        let mut this = Self {
-            theme: png.theme.clone(),
-            scale: png.scale,
-            range,
-            options: Options {
-                ruler: png.ruler,
-                steps: png.ruler,
-                band: png.band,
-                lanes: png.lanes != Lanes::Band,
-                whole: true,
-                ..Options::default()
-            },
-            header_width: if png.lane_names { 232.0 } else { 0.0 },
-            height: 0.0,
-            width: png.width as f32,
-            title: png.title.clone(),
-            legend: png.legend.then(|| legend_of(trace, analysis)),
-            size: PictureSize {
-                width,
-                height: 0,
-                lanes_shown: 0,
-                lanes_total: 0,
-                bands_shown: 0,
-                bands_total: 0,
-            },
-            rows,
-        };
-        this.fit(trace, analysis);
-        if this.height < 1.0 {
-            return Err(PngError::Nothing);
-        }
-        Ok(this)
-    }
-
-    /// Chooses the height: all lanes, or as many whole ones as fit.
-    fn fit(&mut self, trace: &Trace, analysis: &Analysis) {
-        let around = self.above() + self.below();
-        let most = (MAX_PIXELS as f32 / self.scale).floor() - around;
-        self.height = most;
-        let view = self.viewport(trace);
-        let areas = areas(&self.input(trace, analysis, &view));
-        let top = areas.lanes.y0;
-        self.height = top.min(most);
-        if self.options.band {
-            let room = self.height - areas.band.y0;
-            (self.size.bands_shown, self.size.bands_total) = bands_within(analysis, room);
-        }
-        if self.options.lanes {
-            let margin = 4.0;
-            let rows = self.rows.rows();
-            let pins = self.rows.pinned().iter();
-            let pins = pins.filter(|r| self.rows.starts_lane(r));
-            let above = top - self.rows.pinned_height();
-            self.size.lanes_total = self.rows.lane_count() + pins.clone().count();
-            let fits = rows
-                .iter()
-                .rev()
-                .find(|r| top + r.y + r.height + margin <= most);
-            if let Some(last) = fits {
-                self.height = top + last.y + last.height + margin;
-            }
-            let end = self.height - top;
-            self.size.lanes_shown = rows
-                .iter()
-                .filter(|r| self.rows.starts_lane(r))
-                .filter(|r| r.y + r.height <= end)
-                .count();
-            self.size.lanes_shown += pins.filter(|r| above + r.y + r.height <= most).count();
-        }
-        self.size.height = pixels(self.height + around, self.scale).min(MAX_PIXELS);
-    }
-
-    fn above(&self) -> f32 {
-        if self.title.is_some() { TITLE } else { 0.0 }
-    }
-
-    fn below(&self) -> f32 {
-        let entries = self.legend.as_ref();
-        entries.map_or(0.0, |e| legend_height(e, self.width))
-    }
-
-    fn viewport(&self, trace: &Trace) -> Viewport {
-        let mut view = Viewport::new(trace.extent(), self.width - self.header_width);
-        view.zoom_to(self.range, 0.0);
-        view
-    }
-
-    fn input<'a>(
-        &'a self,
-        trace: &'a Trace,
-        analysis: &'a Analysis,
-        viewport: &'a Viewport,
-    ) -> LayoutInput<'a> {
-        LayoutInput {
-            trace,
-            analysis,
-            rows: &self.rows,
-            viewport,
-            theme: &self.theme,
-            size: Size::new(self.width, self.height),
-            metrics: Metrics {
-                header_width: self.header_width,
-                pixels_per_point: self.scale,
-            },
-            scroll: Scroll::default(),
-            selection: None,
-            selected: None,
-            hovered: None,
-            links: None,
-            hits: None,
-            options: self.options.clone(),
-        }
-    }
-
-    /// What was laid out.
-    pub(super) fn layout(&self) -> PictureSize {
-        self.size
-    }
-
-    /// Size of the picture, points.
-    pub(super) fn points(&self) -> Size {
-        Size::new(self.width, self.height + self.above() + self.below())
-    }
-
-    /// What is behind everything.
-    pub(super) fn background(&self) -> Rgba {
-        self.theme.panel
-    }
-
-    /// The name that the title begins with; empty without a title.
-    pub(super) fn title(&self) -> &str {
-        self.title.as_deref().unwrap_or("")
-    }
-
-    /// What the title line says about the range.
-    pub(super) fn about(&self, analysis: &Analysis) -> String {
-        about(analysis, self.range).join(" · ")
-    }
-
-    /// What to paint, each with its distance from the top, points.
-    pub(super) fn lists(&self, trace: &Trace, analysis: &Analysis) -> Vec<(f32, DrawList)> {
-        let mut out = Vec::new();
-        if let Some(name) = &self.title {
-            let about = about(analysis, self.range);
-            out.push((0.0, title(&self.theme, self.width, name, &about)));
-        }
-        let view = self.viewport(trace);
-        let timeline = layout(&self.input(trace, analysis, &view));
-        out.push((self.above(), timeline));
-        if let Some(entries) = &self.legend {
-            let y = self.above() + self.height;
-            out.push((y, legend(&self.theme, entries, self.width)));
-        }
-        out
-    }
 }
 
 fn pixels(points: f32, scale: f32) -> u32 {

@@ -27,6 +27,7 @@ pub(super) mod streams;
 pub(super) mod sync_callers;
 pub(super) mod training_loop;
 pub(super) mod unknown_work;
+pub(super) mod wait_text;
 pub(super) mod waiting;
 pub(super) mod windows;
 pub(super) mod workers;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use egui::{Color32, ColorImage};
 
 use crate::analysis::Analysis;
+use crate::app::model::chain;
 use crate::app::model::document::Document;
 use crate::app::model::settings::ExportChoice;
 use crate::export::png::{Lanes, PictureSize, PngOptions, render_png, suggested_name};
@@ -92,7 +93,15 @@ pub fn options(doc: &Document, choice: &ExportChoice, span: Span, lanes: Lanes) 
         band: choice.band,
         legend: choice.legend,
         title: choice.title.then(|| title(doc)),
+        waits: selected_wait(doc).into_iter().collect(),
     }
+}
+
+/// The wait that is selected, or in whose chain the selected span is, once causes are known: index in
+/// [`Analysis::waits`].
+fn selected_wait(doc: &Document) -> Option<usize> {
+    let place = chain::place(doc).filter(|_| doc.analysis.causes_known());
+    place.map(|(wait, ..)| wait)
 }
 
 /// The name of the first file.
@@ -195,6 +204,13 @@ pub fn command_line(doc: &Document, choice: &ExportChoice) -> String {
     words.extend(["-o".to_owned(), quoted(&name)]);
     words.extend(doc.loops.iter().map(|l| format!("--loop {}", quoted(l))));
     words.push(format!("--range {}ns..{}ns", shown.start, shown.end));
+    if let Some(wait) = selected_wait(doc) {
+        let wait = &doc.analysis.waits()[wait];
+        words.push(format!("--wait {}", wait.place));
+        if doc.analysis.ranks().len() > 1 {
+            words.push(format!("--rank {}", doc.analysis.ranks()[wait.rank].rank));
+        }
+    }
     words.push(format!("--width {} --scale {}", choice.width, choice.scale));
     words.push(format!("--theme {}", choice.theme.theme().name));
     words.join(" ")

@@ -303,14 +303,17 @@ fn wait(
             });
         }
     }
-    waits::grey(ctx, &info.wait_unrecorded, &trees.unrecorded, bottom, out);
+    let opacity = ctx.legend_opacity(Swatch::Wait);
+    let parts = (&info.wait_unrecorded, &trees.unrecorded);
+    waits::grey(ctx, parts, ctx.window, (bottom, opacity), out);
     for run in waits::exposed_runs(ctx, &info.wait_exposed, &trees.exposed) {
         let both = Rect {
             y0: top.y0,
             ..bottom
         };
         let rect = waits::exposed_rect(ctx, &run, both);
-        waits::exposed(ctx, rect, run.coverage() >= waits::HATCH_SHARE, out);
+        let look = (run.coverage() >= waits::HATCH_SHARE, opacity);
+        waits::exposed(ctx, rect, look, out);
     }
     let clip = Rect::new(ctx.x0, top.y0, ctx.x1(), bottom.y1);
     waits::targets(ctx, rank, bottom, clip);

@@ -52,6 +52,53 @@ pub fn title(theme: &Theme, width: f32, name: &str, about: &[String]) -> DrawLis
     list(width, TITLE, items)
 }
 
+/// Height of a line below the title, points.
+const LINE: f32 = 18.0;
+
+/// Texts as lines that fit into a width, broken between words where they can be.
+fn broken(texts: &[String], width: f32) -> Vec<String> {
+    let most = (((width - 2.0 * LEFT) / ABOUT_ADVANCE) as usize).max(20);
+    let mut out = Vec::new();
+    for text in texts {
+        let mut line = String::new();
+        for word in text.split(' ') {
+            let long = line.chars().count() + 1 + word.chars().count() > most;
+            if long && !line.is_empty() {
+                out.push(std::mem::take(&mut line));
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+            while line.chars().count() > most {
+                let rest = line.chars().skip(most).collect();
+                out.push(line.chars().take(most).collect());
+                line = rest;
+            }
+        }
+        out.push(line);
+    }
+    out
+}
+
+/// Height of lines of text below the title, points.
+#[must_use]
+pub fn lines_height(texts: &[String], width: f32) -> f32 {
+    broken(texts, width).len() as f32 * LINE
+}
+
+/// What is said below the title, in as many lines as it needs.
+#[must_use]
+pub fn lines(theme: &Theme, texts: &[String], width: f32) -> DrawList {
+    let height = lines_height(texts, width);
+    let mut items = vec![back(theme, width, height)];
+    for (i, line) in broken(texts, width).into_iter().enumerate() {
+        let at = (LEFT, (i as f32 + 0.5) * LINE - 2.0);
+        items.push(text(at, line, Font::Body, theme.text, width - 2.0 * LEFT));
+    }
+    list(width, height, items)
+}
+
 /// Where the entries of a legend go: left edge and line.
 fn places(entries: &[LegendEntry], width: f32) -> Vec<(f32, u16)> {
     let (mut x, mut line) = (LEFT, 0);

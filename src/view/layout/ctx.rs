@@ -7,6 +7,9 @@ use crate::view::draw::{Align, DrawList, Font, Item, Section, SectionKind, Text}
 use crate::view::geom::{Point, Rect, Rgba};
 use crate::view::theme::Swatch;
 
+/// Opacity of all but the chain below a wait, percent.
+const FADED: u32 = 35;
+
 /// State of one layout.
 pub(super) struct Ctx<'a> {
     pub input: &'a LayoutInput<'a>,
@@ -86,12 +89,19 @@ impl<'a> Ctx<'a> {
             percent = 20;
         }
         if input.links.is_some_and(|l| l.chain) {
-            percent = percent.min(35);
+            percent = percent.min(FADED);
         }
         if gpu && input.links.is_some_and(|l| !l.is_empty()) {
             percent = percent.min(40);
         }
         percent.min(self.legend_opacity(Swatch::of(class)))
+    }
+
+    /// Opacity of waits in lanes, percent.
+    pub fn wait_opacity(&self) -> u32 {
+        let faded = self.input.links.is_some_and(|l| l.chain);
+        let most = if faded { FADED } else { 100 };
+        self.legend_opacity(Swatch::Wait).min(most)
     }
 
     /// Opacity of a role, percent: lower where the legend keeps another one.

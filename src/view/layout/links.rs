@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, ChainPart};
 use crate::model::{Link, SpanId, Trace};
 use crate::time::TimeRange;
 
@@ -23,6 +23,19 @@ pub struct Links {
     pub more: usize,
     /// They are the chain below a wait: all but them fades.
     pub chain: bool,
+    /// What of the chain is framed: waits, and batches from their first span to their end.
+    pub frames: Vec<Frame>,
+}
+
+/// A stretch of a lane with a frame around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// A span of the lane; of a wait its own.
+    pub span: SpanId,
+    /// When.
+    pub range: TimeRange,
+    /// Around all rows of the lane, not only that of the span.
+    pub all_rows: bool,
 }
 
 impl Links {
@@ -70,29 +83,62 @@ impl Links {
             ops,
             arrows,
             chain: false,
+            frames: Vec::new(),
         }
+    }
+
+    /// The chains below some waits: indices in [`Analysis::waits`]. Of a wait whose batch is not told, itself alone.
+    #[must_use]
+    pub fn of_waits(analysis: &Analysis, waits: &[usize]) -> Self {
+        let mut all = Self {
+            chain: true,
+            ..Self::default()
+        };
+        for &wait in waits {
+            if let Some(found) = analysis.waits().get(wait) {
+                all.span = found.span;
+                all.add_chain(analysis, wait, found.span);
+            }
+        }
+        all
     }
 
     /// From a wait to its batch, the item and the read; `None` where nothing of it is known.
     fn below(analysis: &Analysis, span: SpanId) -> Option<Self> {
-        let links = analysis.chain(analysis.wait_of_span(span)?);
-        let spans: Vec<SpanId> = links.iter().map(|l| l.span).collect();
-        let from = std::iter::once(span).chain(spans.iter().copied());
-        let pairs = from.zip(spans.iter().copied());
-        let arrows: Vec<Link> = pairs
-            .filter(|(from, to)| from != to)
-            .map(|(from, to)| Link { from, to })
-            .collect();
-        let mut ops = spans;
-        ops.sort_unstable();
-        ops.dedup();
-        (!ops.is_empty()).then_some(Self {
+        let mut found = Self {
             span,
-            ops,
-            arrows,
-            more: 0,
             chain: true,
-        })
+            ..Self::default()
+        };
+        found.add_chain(analysis, analysis.wait_of_span(span)?, span);
+        (!found.ops.is_empty()).then_some(found)
+    }
+
+    /// Adds the chain below a wait, which begins at one of its spans.
+    fn add_chain(&mut self, analysis: &Analysis, wait: usize, from: SpanId) {
+        self.frames.push(Frame {
+            span: analysis.waits()[wait].span,
+            range: analysis.waits()[wait].range,
+            all_rows: false,
+        });
+        let mut from = from;
+        for link in analysis.chain(wait) {
+            if link.what == ChainPart::Batch {
+                self.frames.push(Frame {
+                    span: link.span,
+                    range: link.range,
+                    all_rows: true,
+                });
+            }
+            if from != link.span {
+                let to = link.span;
+                self.arrows.push(Link { from, to });
+            }
+            from = link.span;
+            self.ops.push(link.span);
+        }
+        self.ops.sort_unstable();
+        self.ops.dedup();
     }
 
     /// True where nothing is linked.

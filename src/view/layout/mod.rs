@@ -14,6 +14,7 @@ mod caption;
 mod collectives;
 mod counters;
 mod ctx;
+mod frames;
 mod headers;
 mod instants;
 mod labels;
@@ -30,9 +31,9 @@ mod style;
 mod tails;
 mod waits;
 
-pub use caption::{LEGEND, TITLE, legend, legend_height, title};
+pub use caption::{LEGEND, TITLE, legend, legend_height, lines, lines_height, title};
 pub use legend::{LegendEntry, legend_of};
-pub use links::{BETWEEN, Links};
+pub use links::{BETWEEN, Frame, Links};
 pub use overview::{OverviewInput, overview, overview_viewport, window_edges};
 pub use ruler::{RULER, STEPS};
 
@@ -282,6 +283,7 @@ pub fn layout(input: &LayoutInput<'_>) -> DrawList {
             arrows = arrows::arrows(&mut ctx, &strip);
         }
         lanes::strip(&mut ctx, &strip);
+        frames::frames(&mut ctx, &strip);
         headers::names(&mut ctx, &strip);
     }
     if options_band(input) {

@@ -28,15 +28,12 @@ const COLUMN: f64 = 3.0;
 
 /// Exposed and unrecorded parts of the waits of one row of a loop lane, and their labels.
 pub(super) fn row(ctx: &mut Ctx<'_>, wait: &WaitRow, place: Place, out: &mut Layers) {
-    grey(
-        ctx,
-        &wait.unrecorded,
-        &wait.unrecorded_tree,
-        place.bar,
-        &mut out.priority,
-    );
+    let parts = (&wait.unrecorded, &wait.unrecorded_tree);
+    let look = (place.bar, ctx.wait_opacity());
+    grey(ctx, parts, ctx.window, look, &mut out.priority);
     let parts = (&wait.exposed, &wait.exposed_tree);
     exposed_marks(ctx, parts, std::slice::from_ref(wait), place, out);
+    in_focus(ctx, wait, place.bar, out);
     let spans = ctx.input.trace.spans();
     let a = wait
         .spans
@@ -56,6 +53,29 @@ pub(super) fn row(ctx: &mut Ctx<'_>, wait: &WaitRow, place: Place, out: &mut Lay
             let name = inner.then(|| ctx.input.trace.span_name(id));
             let written = label(ctx, range, (&parts, name), place.bar, &mut out.texts);
             out.written.extend(written);
+        }
+    }
+}
+
+/// Waits whose chain is drawn, at full strength over the faded ones.
+fn in_focus(ctx: &Ctx<'_>, wait: &WaitRow, bar: Rect, out: &mut Layers) {
+    let theme = ctx.input.theme;
+    for frame in ctx.input.links.iter().flat_map(|l| &l.frames) {
+        let own = wait.spans.binary_search(&frame.span).is_ok();
+        if frame.all_rows || !own || !frame.range.overlaps(ctx.window) {
+            continue;
+        }
+        let (x0, x1) = (ctx.x(frame.range.start), ctx.x(frame.range.end));
+        let fill = style(theme, LayerClass::Wait, 100).fill.over(theme.lane);
+        let rect = Rect { x0, x1, ..bar };
+        out.priority.push(Item::Rect { rect, fill });
+        let within = frame.range.clip(ctx.window);
+        let parts = (&wait.unrecorded, &wait.unrecorded_tree);
+        grey(ctx, parts, within, (bar, 100), &mut out.priority);
+        for run in runs_in(ctx, &wait.exposed, &wait.exposed_tree, within) {
+            let hatched = run.coverage() >= HATCH_SHARE;
+            let rect = exposed_rect(ctx, &run, bar);
+            exposed(ctx, rect, (hatched, 100), &mut out.priority);
         }
     }
 }
@@ -80,7 +100,8 @@ fn exposed_marks(
             continue;
         };
         let rect = exposed_rect(ctx, &run, place.bar);
-        exposed(ctx, rect, run.coverage() >= HATCH_SHARE, &mut out.priority);
+        let look = (run.coverage() >= HATCH_SHARE, ctx.wait_opacity());
+        exposed(ctx, rect, look, &mut out.priority);
         ctx.list.marks.push(Mark {
             rect,
             row: place.row,
@@ -123,8 +144,12 @@ pub(super) fn has_label(ctx: &Ctx<'_>, mark: &Mark) -> bool {
 
 /// Exposed parts in the window, narrow neighbours joined among themselves only.
 pub(super) fn exposed_runs(ctx: &Ctx<'_>, union: &Union, tree: &Tree) -> Vec<Run> {
+    runs_in(ctx, union, tree, ctx.window)
+}
+
+fn runs_in(ctx: &Ctx<'_>, union: &Union, tree: &Tree, window: TimeRange) -> Vec<Run> {
     let mut runs = Runs::priority(ctx.input.viewport);
-    tree.walk(union, ctx.window, ctx.merge_ns, &mut |p| runs.push(p));
+    tree.walk(union, window, ctx.merge_ns, &mut |p| runs.push(p));
     runs.finish()
 }
 
@@ -140,10 +165,14 @@ pub(super) fn exposed_rect(ctx: &Ctx<'_>, run: &Run, bar: Rect) -> Rect {
     )
 }
 
-/// One exposed part: solid, and hatched where it is most of its time and there is room for it.
-pub(super) fn exposed(ctx: &Ctx<'_>, rect: Rect, hatched: bool, out: &mut Vec<Item>) {
+/// One exposed part: solid, and hatched where it is most of its time and there is room for it; with its opacity, percent.
+pub(super) fn exposed(
+    ctx: &Ctx<'_>,
+    rect: Rect,
+    (hatched, opacity): (bool, u32),
+    out: &mut Vec<Item>,
+) {
     let theme = ctx.input.theme;
-    let opacity = ctx.legend_opacity(Swatch::Wait);
     let full = theme.swatch(Swatch::Wait);
     let fill = full.percent(opacity).over(theme.lane);
     out.push(Item::Rect { rect, fill });
@@ -166,22 +195,26 @@ pub(super) fn exposed(ctx: &Ctx<'_>, rect: Rect, hatched: bool, out: &mut Vec<It
 }
 
 /// Parts of a wait of which nobody knows what the GPU did.
-pub(super) fn grey(ctx: &Ctx<'_>, union: &Union, tree: &Tree, bar: Rect, out: &mut Vec<Item>) {
+pub(super) fn grey(
+    ctx: &Ctx<'_>,
+    (union, tree): (&Union, &Tree),
+    window: TimeRange,
+    (bar, opacity): (Rect, u32),
+    out: &mut Vec<Item>,
+) {
     let theme = ctx.input.theme;
-    let mut runs = Runs::priority(ctx.input.viewport);
-    tree.walk(union, ctx.window, ctx.merge_ns, &mut |p| runs.push(p));
-    for run in runs.finish() {
+    for run in runs_in(ctx, union, tree, window) {
         let rect = Rect {
             x0: ctx.clip_x(run.x0),
             x1: ctx.clip_x(run.x1),
             ..bar
         };
-        let fill = unrecorded(ctx);
+        let fill = unrecorded(ctx, opacity);
         out.push(Item::Rect { rect, fill });
         if rect.width() >= 3.0 {
             out.push(Item::Outline {
                 rect,
-                color: theme.unrecorded.percent(ctx.legend_opacity(Swatch::Wait)),
+                color: theme.unrecorded.percent(opacity),
                 width: ctx.pixel(),
             });
         }
@@ -189,9 +222,8 @@ pub(super) fn grey(ctx: &Ctx<'_>, union: &Union, tree: &Tree, bar: Rect, out: &m
 }
 
 /// The fill of waits of which nobody knows what the GPU did.
-fn unrecorded(ctx: &Ctx<'_>) -> Rgba {
+fn unrecorded(ctx: &Ctx<'_>, opacity: u32) -> Rgba {
     let theme = ctx.input.theme;
-    let opacity = ctx.legend_opacity(Swatch::Wait);
     theme
         .unrecorded
         .percent(45)
@@ -233,7 +265,7 @@ pub(super) fn label(
         .over(theme.lane);
     if let Some(t) = texts(room) {
         let fill = match parts.unrecorded.measure_in(free) * 2 >= free.len() {
-            true => unrecorded(ctx),
+            true => unrecorded(ctx, opacity),
             false => plain,
         };
         let rect = text_rect(x0 + PADDING, &t, Rect { x0, x1, ..bar });
@@ -353,7 +385,7 @@ pub(super) fn columns(
         let Some((y0, y1)) = extent_of(ctx, rank.rank, ranks.len(), rows, area, dy) else {
             continue;
         };
-        let opacity = ctx.legend_opacity(Swatch::Wait);
+        let opacity = ctx.wait_opacity();
         let fill = ctx
             .input
             .theme

@@ -7,6 +7,8 @@ mod excused;
 mod made;
 mod numbered;
 mod pairs;
+#[cfg(feature = "png")]
+mod pictures;
 mod properties;
 mod why;
 
