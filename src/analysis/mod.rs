@@ -61,7 +61,7 @@ pub use figures::chain::{ChainLink, ChainPart, Spent};
 pub use figures::device_memory::DeviceMemory;
 pub use figures::gpu::{Gap, GpuFigures, Partition};
 pub use figures::insight::{InferredPasses, LoadingDuring, QUEUE_FULL, WaitRow};
-pub use figures::judged::{Account, CycleRow, Judged, Unjudged};
+pub use figures::judged::{Account, CycleRow, ExposedShare, Judged, Unjudged};
 pub use figures::kernels::KernelSum;
 pub use figures::lag::LagRow;
 pub use figures::made::MadeBatch;
@@ -91,6 +91,9 @@ pub use layers::ids::{LayerClass, LayerId, LayerInfo, Layers};
 pub use layers::kernels::norm_kernel;
 pub use layers::names::{norm_name, norm2, without_call};
 pub use layers::rules::{LaneGroup, RuleProblem, Rules};
+pub use layers::short::{
+    LONGEST_NAME, name_head, short_name, without_arguments, without_return_type,
+};
 pub use notices::{Certainty, Notice};
 pub use sums::bag::Bag;
 pub use sums::intervals::Union;

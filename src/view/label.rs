@@ -1,7 +1,11 @@
-//! Span names in little room: return type, arguments, template arguments and leading namespaces go first, then the
-//! middle. Works on counts of characters, since labels are set in a monospace font.
+//! Span names in little room: what is code by its one short name, everything else without folders, place and arguments,
+//! then without its middle. Works on counts of characters, since labels are set in a monospace font.
 
 use std::borrow::Cow;
+
+use crate::analysis::{
+    LONGEST_NAME, name_head, short_name, without_arguments, without_return_type,
+};
 
 /// Labels start at this visible width, points.
 pub const MIN_LABEL_WIDTH: f32 = 24.0;
@@ -11,24 +15,28 @@ pub const MIN_CHARS: usize = 4;
 pub const MONO_ADVANCE: f32 = 6.625;
 /// Space left of a label, points.
 pub const PADDING: f32 = 4.0;
-/// Longest name that is looked at; kernel names of templates reach tens of kilobytes.
-const LONGEST: usize = 4_096;
-
 /// Characters that fit into `width` points, padding on both sides taken off.
 #[must_use]
 pub fn capacity(width: f32) -> usize {
     ((width - 1.5 * PADDING) / MONO_ADVANCE).max(0.0) as usize
 }
 
-/// The best text of at most `room` characters for `name`: the whole name or at least [`MIN_CHARS`] characters of it;
-/// `None` where neither fits. A part is only left out where something else stays: names cut by a tracer have brackets
-/// that never open or close, and may be nothing but arguments of a template.
+/// The best text of at most `room` characters for `name`: [`MIN_CHARS`] characters of it at least, or all; `None` where
+/// neither fits. Code has one short name whatever the room is, cut behind its head, which tells kernels apart; of
+/// everything else parts go step by step. A part is only left out where something else stays: names cut by a tracer have
+/// brackets that never open or close.
 #[must_use]
 pub fn shorten(name: &str, room: usize) -> Option<Cow<'_, str>> {
     if name.is_empty() || room == 0 {
         return None;
     }
-    let name = head(name, LONGEST);
+    let name = name_head(name, LONGEST_NAME);
+    if let Some(short) = short_name(name) {
+        if fits(&short, room) {
+            return Some(short);
+        }
+        return (room >= MIN_CHARS).then(|| Cow::Owned(cut(&short, room)));
+    }
     if fits(name, room) {
         return Some(Cow::Borrowed(name));
     }
@@ -44,24 +52,7 @@ pub fn shorten(name: &str, room: usize) -> Option<Cow<'_, str>> {
     if fits(bare, room) {
         return Some(Cow::Borrowed(bare));
     }
-    let plain = match without_templates(bare) {
-        plain if is_blank(&plain) => Cow::Borrowed(bare),
-        plain => plain,
-    };
-    if fits(&plain, room) {
-        return Some(plain);
-    }
-    let mut rest: &str = &plain;
-    while let Some((_, inner)) = rest.split_once("::") {
-        if is_blank(inner) {
-            break;
-        }
-        rest = inner;
-        if fits(rest, room) {
-            return Some(Cow::Owned(rest.to_owned()));
-        }
-    }
-    (room >= MIN_CHARS).then(|| Cow::Owned(elide(rest, room)))
+    (room >= MIN_CHARS).then(|| Cow::Owned(elide(bare, room)))
 }
 
 /// `name` and, where both fit, its duration; else what [`shorten`] gives.
@@ -84,65 +75,8 @@ fn unless_blank<'a>(short: &'a str, long: &'a str) -> &'a str {
     if is_blank(short) { long } else { short }
 }
 
-fn head(text: &str, bytes: usize) -> &str {
-    let mut end = bytes.min(text.len());
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    &text[..end]
-}
-
 fn fits(text: &str, room: usize) -> bool {
     text.len() <= room || text.chars().take(room + 1).count() <= room
-}
-
-/// `void at::native::f<int>(float*)` → `at::native::f<int>(float*)`: what precedes the last space outside brackets
-/// and before the arguments, if it can be a type.
-fn without_return_type(name: &str) -> &str {
-    let mut depth = 0_i32;
-    let mut cut = 0;
-    let mut arguments = None;
-    for (i, c) in name.char_indices() {
-        match c {
-            '<' => depth += 1,
-            '>' => depth -= 1,
-            '(' if depth == 0 && !name[i..].starts_with("(anonymous") => {
-                arguments = Some(i);
-                break;
-            }
-            '(' | '[' => depth += 1,
-            ')' | ']' => depth -= 1,
-            ' ' if depth == 0 => cut = i + 1,
-            _ => {}
-        }
-    }
-    let is_type = |t: &str| {
-        t.split_whitespace()
-            .all(|w| w.starts_with(|c: char| c.is_alphabetic() || c == '_'))
-    };
-    // Without arguments it is not a function: "Optimizer.step#SGD.step" and "Memcpy HtoD" keep all their words.
-    match arguments {
-        Some(at) if 0 < cut && cut < at && is_type(&name[..cut]) => &name[cut..],
-        _ => name,
-    }
-}
-
-/// `f(int, float)` → `f`, where the arguments are the end of the name: "enumerate(DataLoader)#x" has none.
-fn without_arguments(name: &str) -> &str {
-    let mut depth = 0_i32;
-    for (i, c) in name.char_indices() {
-        match c {
-            '<' => depth += 1,
-            '>' => depth -= 1,
-            '(' if depth == 0 && i > 0 && !name[i..].starts_with("(anonymous") => {
-                let rest = name[i..].trim_end();
-                let ends = rest.ends_with(')') || rest.ends_with("const") || rest.ends_with(']');
-                return if ends { name[..i].trim_end() } else { name };
-            }
-            _ => {}
-        }
-    }
-    name
 }
 
 /// What something is called without where or what kind it is: "torch/nn/module.py(1743): forward" → "forward",
@@ -171,22 +105,11 @@ fn without_folders(name: &str) -> &str {
     }
 }
 
-fn without_templates(name: &str) -> Cow<'_, str> {
-    // "<built-in method …>" and operators are not templates.
-    if !name.contains('<') || name.starts_with('<') || name.contains("operator") {
-        return Cow::Borrowed(name);
-    }
-    let mut out = String::with_capacity(name.len());
-    let mut depth = 0_u32;
-    for c in name.chars() {
-        match c {
-            '<' => depth += 1,
-            '>' => depth = depth.saturating_sub(1),
-            c if depth == 0 => out.push(c),
-            _ => {}
-        }
-    }
-    Cow::Owned(out)
+/// Cuts the end off.
+fn cut(text: &str, room: usize) -> String {
+    let mut out: String = text.chars().take(room.saturating_sub(1)).collect();
+    out.push('…');
+    out
 }
 
 /// Cuts the middle out, two thirds of the rest from the head.
@@ -211,27 +134,19 @@ mod tests {
     const KERNEL: &str = "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char*, 1ul>>(int, at::native::FillFunctor<float>)";
 
     #[test]
-    fn names_lose_the_least_telling_parts_first() {
+    fn the_same_op_has_one_label_that_keeps_its_head() {
         let at = |room| shorten(KERNEL, room).map(Cow::into_owned);
-        assert_eq!(at(400).as_deref(), Some(KERNEL));
-        assert_eq!(
-            at(110).as_deref(),
-            Some(
-                "at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char*, 1ul>>"
-            )
-        );
-        assert_eq!(
-            at(60).as_deref(),
-            Some("at::native::vectorized_elementwise_kernel")
-        );
-        assert_eq!(
-            at(38).as_deref(),
-            Some("native::vectorized_elementwise_kernel")
-        );
-        assert_eq!(at(30).as_deref(), Some("vectorized_elementwise_kernel"));
-        assert_eq!(at(10).as_deref(), Some("vector…nel"));
-        assert_eq!(at(4).as_deref(), Some("ve…l"));
+        for room in [400, 60, 29] {
+            assert_eq!(at(room).as_deref(), Some("vectorized_elementwise_kernel"));
+        }
+        assert_eq!(at(10).as_deref(), Some("vectorize…"));
+        assert_eq!(at(4).as_deref(), Some("vec…"));
         assert_eq!(at(3), None);
+        let cutlass = "void cutlass::Kernel2<cutlass_80_wmma_tensorop_bf16_s161616gemm_bf16_16x16_128x2_tn_align8>(cutlass_80_wmma::Params)";
+        assert_eq!(shorten(cutlass, 12).as_deref(), Some("cutlass_80_…"));
+        for room in [6, 12, 40] {
+            assert_eq!(shorten("aten::conv2d", room).as_deref(), Some("conv2d"));
+        }
     }
 
     #[test]
@@ -244,7 +159,6 @@ mod tests {
             shorten("Optimizer.step#SGD.step", 23).as_deref(),
             Some("Optimizer.step#SGD.step")
         );
-        assert_eq!(shorten("aten::conv2d", 8).as_deref(), Some("conv2d"));
         assert_eq!(
             shorten(
                 "void (anonymous namespace)::softmax_warp<float>(float*)",

@@ -14,6 +14,7 @@ mod names;
 mod panels;
 mod ranks;
 mod runs;
+mod selecting;
 mod sessions;
 mod timeline;
 mod why;

@@ -10,6 +10,7 @@
 use crate::analysis::Analysis;
 use crate::analysis::base::cycles::Cycle;
 use crate::analysis::sums::intervals::Union;
+use crate::analysis::sums::stats::ratio;
 use crate::time::TimeRange;
 
 /// Cycles that must be judged.
@@ -178,7 +179,66 @@ impl Judged {
     }
 }
 
+/// Exposed wait of a rank beside the time that it is a share of, of all of the trace and of the steps that its verdict
+/// judges. ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExposedShare {
+    /// Exposed wait in the trace.
+    pub exposed: i64,
+    /// The trace.
+    pub of: i64,
+    /// Exposed wait in the judged steps.
+    pub judged: i64,
+    /// The judged steps; 0 where none are.
+    pub judged_of: i64,
+}
+
+impl ExposedShare {
+    /// The share that a verdict would speak of: of the judged steps, else of the trace.
+    #[must_use]
+    pub fn telling(&self) -> f64 {
+        let (part, of) = match self.judged_of {
+            0 => (self.exposed, self.of),
+            of => (self.judged, of),
+        };
+        ratio(part, of).unwrap_or(0.0)
+    }
+
+    /// The same of the whole trace.
+    #[must_use]
+    pub fn of_trace(&self) -> f64 {
+        ratio(self.exposed, self.of).unwrap_or(0.0)
+    }
+}
+
+impl std::ops::AddAssign for ExposedShare {
+    fn add_assign(&mut self, other: Self) {
+        self.exposed += other.exposed;
+        self.of = self.of.saturating_add(other.of);
+        self.judged += other.judged;
+        self.judged_of = self.judged_of.saturating_add(other.judged_of);
+    }
+}
+
 impl Analysis {
+    /// How much of a rank's time its exposed waits take; `None` without a GPU, since then nobody knows.
+    ///
+    /// # Panics
+    /// If there is no such rank.
+    #[must_use]
+    pub fn exposed_share(&self, rank: usize) -> Option<ExposedShare> {
+        let r = &self.ranks[rank];
+        r.gpu?;
+        let extent = self.trace().extent();
+        let judged = self.judged(rank, extent);
+        Some(ExposedShare {
+            exposed: r.wait_exposed.measure(),
+            of: extent.len(),
+            judged: r.wait_exposed.intersect(&judged.set).measure(),
+            judged_of: judged.account.judged,
+        })
+    }
+
     /// What is judged of a rank in a window: its whole cycles but those in which the loader started; all whole ones,
     /// where fewer than two others remain.
     ///

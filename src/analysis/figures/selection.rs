@@ -44,6 +44,10 @@ pub struct LayerRow {
     pub touching: u64,
     /// Sum of the whole durations of those that start in it.
     pub whole: i64,
+    /// Sum of what lies in the window of those that touch it.
+    pub clipped: i64,
+    /// Sum of the whole durations of those that touch it.
+    pub whole_touching: i64,
     /// In it while the rank's own GPU was idle, summed over ranks: with several of them it can exceed `wall`. Unknown
     /// without a GPU in scope.
     pub exposed: Option<i64>,
@@ -59,9 +63,25 @@ impl LayerRow {
     /// Mean whole duration of the spans that start in the window, ns, rounded half up.
     #[must_use]
     pub fn mean(&self) -> Option<i64> {
-        let n = i64::try_from(self.count).ok()?;
-        (n > 0).then(|| self.whole.saturating_add(n / 2).div_euclid(n))
+        mean(self.whole, self.count)
     }
+
+    /// Mean of what lies in the window, of the spans that touch it, ns, rounded half up.
+    #[must_use]
+    pub fn mean_inside(&self) -> Option<i64> {
+        mean(self.clipped, self.touching)
+    }
+
+    /// Mean whole duration of the spans that touch the window, ns, rounded half up.
+    #[must_use]
+    pub fn mean_whole(&self) -> Option<i64> {
+        mean(self.whole_touching, self.touching)
+    }
+}
+
+fn mean(sum: i64, n: u64) -> Option<i64> {
+    let n = i64::try_from(n).ok()?;
+    (n > 0).then(|| sum.saturating_add(n / 2).div_euclid(n))
 }
 
 /// One GPU in a window. `exposed_wait + busy + idle_other + not_recorded` = window. Times in ns.
@@ -138,6 +158,12 @@ struct Counts {
     started: u64,
     open: u64,
     whole: i64,
+    /// Of those that are open at the start.
+    whole_open: i64,
+    /// What lies in the window, as far as it is no whole span that starts in it.
+    inside_open: i64,
+    /// What of those that start in the window lies behind it.
+    behind: i64,
     past: bool,
 }
 
@@ -273,6 +299,8 @@ impl Analysis {
                 count: c.started,
                 touching: c.started + c.open,
                 whole: c.whole,
+                clipped: c.whole.saturating_add(c.inside_open - c.behind),
+                whole_touching: c.whole.saturating_add(c.whole_open),
                 exposed: gpu.then(|| exposed.sum()),
                 window: window.len(),
                 reaches_past: c.past,
@@ -302,10 +330,21 @@ impl Analysis {
                 counts[layer.index()].whole += s.whole;
             }
             index.open_at(&columns, window.start, |i| {
-                counts[columns.of[i].index()].open += u64::from(counted(columns.of[i]));
+                if counted(columns.of[i]) {
+                    let c = &mut counts[columns.of[i].index()];
+                    c.open += 1;
+                    c.whole_open = c.whole_open.saturating_add(columns.durs[i]);
+                    c.inside_open += columns.range(i).clip(window).len();
+                }
             });
             index.open_at(&columns, window.end, |i| {
-                counts[columns.of[i].index()].past |= columns.starts[i] >= window.start;
+                let c = &mut counts[columns.of[i].index()];
+                if columns.starts[i] >= window.start {
+                    c.past = true;
+                    if counted(columns.of[i]) {
+                        c.behind += columns.range(i).end - window.end;
+                    }
+                }
             });
         }
         counts

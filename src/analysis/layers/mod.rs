@@ -5,3 +5,4 @@ pub(super) mod ids;
 pub(super) mod kernels;
 pub(super) mod names;
 pub(super) mod rules;
+pub(super) mod short;

@@ -24,14 +24,18 @@ impl App {
         self.say_where(&action);
         let state = &mut self.state;
         match action {
-            Action::Do(command) => self.command(ctx, command),
+            Action::Do(command) => {
+                let now = state.now;
+                state.on_doc(|doc| doc.commanded = now);
+                self.command(ctx, command);
+            }
             Action::Open(request) => self.open(ctx, request),
             Action::CompareWith(paths) => self.compare_with(ctx, paths),
             Action::ToggleLoop(lane) => self.toggle_loop(ctx, lane),
             Action::CancelLoading => self.cancel_loading(),
             Action::ForgetRecent(paths) => state.settings.recent.retain(|p| *p != paths),
             Action::SelectRange(range) => self.select_range(range),
-            Action::SelectSpan(span) => state.on_doc(|doc| doc.span = span),
+            Action::SelectSpan(span) => state.on_doc(|doc| doc.select_span(span)),
             Action::RevealSpan(span) => navigate::reveal_span(state, span),
             Action::FollowChain(wait, at, span) => {
                 state.on_doc(|doc| doc.chain = at.map(|at| (wait, at)));
@@ -107,8 +111,7 @@ impl App {
     /// Selects a range; empty ones clear.
     fn select_range(&mut self, range: Option<TimeRange>) {
         if let Some(doc) = &mut self.state.doc {
-            let all = doc.trace.extent();
-            doc.range = range.map(|r| r.clip(all)).filter(|r| !r.is_empty());
+            doc.select_range(range);
             if doc.range.is_some() {
                 self.panels.range_selected();
             }

@@ -65,15 +65,9 @@ pub fn fit(state: &mut AppState) {
 
 /// Fills the view with the selection.
 pub fn zoom_to_selection(state: &mut AppState) {
-    if let Some(range) = state.doc.as_ref().and_then(selected) {
+    if let Some((range, _)) = state.doc.as_ref().and_then(Document::selected) {
         state.view_range(range, 0.05);
     }
-}
-
-/// The selected range, else the selected span.
-fn selected(doc: &Document) -> Option<TimeRange> {
-    doc.range
-        .or_else(|| doc.span.map(|s| doc.trace.spans().range(s)))
 }
 
 /// Centres the selection; fits it when it already is in the middle.
@@ -81,7 +75,7 @@ pub fn centre(state: &mut AppState) {
     let Some(doc) = &state.doc else {
         return;
     };
-    let Some(range) = selected(doc) else {
+    let Some((range, _)) = doc.selected() else {
         return;
     };
     let mut to = doc.viewport.clone();
@@ -153,8 +147,8 @@ pub fn show_wait(state: &mut AppState, wait: usize) {
     };
     let (range, span) = (info.range, info.span);
     doc.walk.set(wait);
-    doc.range = Some(range);
-    doc.span = Some(span);
+    doc.select_span(Some(span));
+    doc.select_range(Some(range));
     bring_into_view(state, range);
     scroll_to_span(state, span);
 }
@@ -164,7 +158,7 @@ pub fn reveal_span(state: &mut AppState, span: SpanId) {
     let Some(doc) = &mut state.doc else {
         return;
     };
-    doc.span = Some(span);
+    doc.select_span(Some(span));
     let range = doc.trace.spans().range(span);
     let visible = doc.viewport.range();
     let share = range.len() as f64 / visible.len().max(1) as f64;

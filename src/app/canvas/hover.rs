@@ -3,7 +3,7 @@
 use egui::{Response, RichText, TextWrapMode, Ui};
 
 use super::focus::{Focus, REST};
-use super::scene::Scene;
+use super::scene::{Scene, rests};
 use crate::analysis::Step;
 use crate::app::model::document::Document;
 use crate::app::model::facts::{attendance_line, cause_lines, copy_text, parts_text, step_of};
@@ -36,7 +36,7 @@ pub fn tooltip_ui(
     let Some(at) = ui.input(|i| i.pointer.hover_pos()).filter(|_| over) else {
         return;
     };
-    if egui::Popup::is_any_open(ui.ctx()) {
+    if egui::Popup::is_any_open(ui.ctx()) || rests(ui, doc) {
         return;
     }
     let rested = ui.input(|i| i.pointer.time_since_last_movement());

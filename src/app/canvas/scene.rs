@@ -12,6 +12,13 @@ pub fn canvas_id() -> Id {
     Id::unique("timeline canvas")
 }
 
+/// Whether the pointer has not moved since the last command.
+#[must_use]
+pub fn rests(ui: &Ui, doc: &Document) -> bool {
+    let (now, since) = ui.input(|i| (i.time, i.pointer.time_since_last_movement()));
+    now - f64::from(since) <= doc.commanded
+}
+
 /// The picture of this frame and where it is.
 pub struct Scene<'a> {
     /// Where it is in the window.
@@ -105,7 +112,8 @@ impl Scene<'_> {
         self.list.marks[mark].longest(&doc.trace, &doc.analysis, &doc.rows)
     }
 
-    /// What is under the pointer.
+    /// What is under the pointer. A span only once the pointer moved after the last command: what a key moved under a
+    /// resting pointer is not pointed at.
     #[must_use]
     pub fn pointer(&self, doc: &Document, ui: &Ui) -> Pointer {
         let Some(at) = ui.input(|i| i.pointer.hover_pos()) else {
@@ -125,6 +133,7 @@ impl Scene<'_> {
             };
         }
         let span = match self.hit(at) {
+            _ if rests(ui, doc) => None,
             Hit::Mark(m) if self.list.marks[m].count == 1 => Some(self.list.marks[m].first),
             Hit::Target(Target::Wait(w)) => Some(doc.analysis.waits()[w].span),
             Hit::Target(Target::Tail(t)) => Some(doc.analysis.tails()[t].span),

@@ -130,8 +130,8 @@ commands! {
     Fit View "Fit" "Shows the whole trace." [Shortcut::typed(Key::Num0), Shortcut::typed(Key::Home)];
     ZoomToSelection View "Zoom to selection" "Fills the view with the selected range or span." [Shortcut::typed(Key::Z)];
     Centre View "Centre selection" "Centres the selection; a second time fits it." [Shortcut::typed(Key::F)];
-    Back View "View back" "Returns to the previous view." [Shortcut::alt(Key::ArrowLeft)];
-    Forward View "View forward" "Goes to the next view again." [Shortcut::alt(Key::ArrowRight)];
+    Back View "View back" "Returns to the previous view." [Shortcut::alt(Key::ArrowLeft), Shortcut::ctrl(Key::Z)];
+    Forward View "View forward" "Goes to the next view again." [Shortcut::alt(Key::ArrowRight), Shortcut::ctrl_shift(Key::Z)];
     ExposedColumns View "Exposed columns" "Shows or hides the columns behind exposed waits." [Shortcut::typed(Key::X)];
     ExpandAll View "Expand all lanes" "Opens every group of the lane tree." [];
     CollapseAll View "Collapse all lanes" "Closes every group of the lane tree." [];

@@ -68,6 +68,27 @@ pub struct Move {
     pub begun: f64,
 }
 
+/// Which of the two selections is meant where both are there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Latest {
+    /// The range.
+    #[default]
+    Range,
+    /// The span.
+    Span,
+}
+
+/// Where the time that figures are about comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Focused {
+    /// The selected range.
+    Range,
+    /// The selected span.
+    Span,
+    /// Nothing is selected: what shows.
+    View,
+}
+
 /// One open trace.
 pub struct Document {
     /// What was opened.
@@ -120,8 +141,12 @@ pub struct Document {
     pub range: Option<TimeRange>,
     /// Selected span.
     pub span: Option<SpanId>,
+    /// Which of them was selected last.
+    pub latest: Latest,
     /// Under the pointer.
     pub pointer: Pointer,
+    /// When a command ran last, seconds of egui's clock: what rests under the pointer since then is not pointed at.
+    pub commanded: f64,
     /// Search box and hits.
     pub search: Search,
     /// Exposed waits.
@@ -267,7 +292,9 @@ impl Document {
             menu: None,
             range: None,
             span: None,
+            latest: Latest::default(),
             pointer: Pointer::default(),
+            commanded: f64::NEG_INFINITY,
             search: Search::default(),
             walk: Walk::new(&analysis, None),
             chain: None,
@@ -345,13 +372,42 @@ impl Document {
         }
     }
 
-    /// What figures are about: the selected range, else what shows of the trace; and whether it was selected.
-    #[must_use]
-    pub fn focus_range(&self) -> (TimeRange, bool) {
-        match self.range {
-            Some(range) => (range, true),
-            None => (self.viewport.range().clip(self.trace.extent()), false),
+    /// Selects a span, or none.
+    pub fn select_span(&mut self, span: Option<SpanId>) {
+        self.span = span;
+        if span.is_some() {
+            self.latest = Latest::Span;
         }
+    }
+
+    /// Selects a range inside the trace; an empty one is none.
+    pub fn select_range(&mut self, range: Option<TimeRange>) {
+        let inside = range.map(|r| r.clip(self.trace.extent()));
+        self.range = inside.filter(|r| !r.is_empty());
+        if self.range.is_some() {
+            self.latest = Latest::Range;
+        }
+    }
+
+    /// What was selected last of a range and a span, and what is left of them.
+    #[must_use]
+    pub fn selected(&self) -> Option<(TimeRange, Focused)> {
+        let range = self.range.map(|r| (r, Focused::Range));
+        let spans = self.trace.spans();
+        let span = self.span.map(|s| (spans.range(s), Focused::Span));
+        match self.latest {
+            Latest::Range => range.or(span),
+            Latest::Span => span.or(range),
+        }
+    }
+
+    /// What figures are about: what was selected last, else what shows of the trace.
+    #[must_use]
+    pub fn focus_range(&self) -> (TimeRange, Focused) {
+        let shown = || self.viewport.range().clip(self.trace.extent());
+        // Figures of no time say nothing.
+        let selected = self.selected().filter(|(range, _)| !range.is_empty());
+        selected.unwrap_or_else(|| (shown(), Focused::View))
     }
 
     /// What was opened, for the tooltip of its name.

@@ -73,7 +73,7 @@ impl Shortcut {
         };
         let edits_text = matches!(
             key,
-            Key::A | Key::C | Key::ArrowLeft | Key::ArrowRight | Key::Home
+            Key::A | Key::C | Key::Z | Key::ArrowLeft | Key::ArrowRight | Key::Home
         );
         ((self.modifiers.command || self.modifiers.alt) && !edits_text)
             || matches!(key, Key::F1 | Key::F3 | Key::F5)

@@ -1,8 +1,8 @@
 //! Walking through the exposed batch waits, one after the other.
 
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, ExposedShare};
 use crate::app::widgets::table::percent;
-use crate::time::{TimeRange, format_count, format_ns};
+use crate::time::{TimeRange, about_ns, format_count};
 
 /// The exposed waits of a trace and which one is the current.
 #[derive(Clone, Debug, Default)]
@@ -11,10 +11,10 @@ pub struct Walk {
     waits: Vec<usize>,
     /// Index in `waits`.
     at: Option<usize>,
-    /// Exposed time of all ranks together, ns.
-    exposed: i64,
-    /// The trace once per rank whose GPU is known, ns.
-    extent: i64,
+    /// Exposed time of all ranks together, and the trace once per rank whose GPU is known.
+    share: ExposedShare,
+    /// From this share on it is a warning, as in verdicts.
+    warn: f64,
     /// Ranks whose GPU is known.
     ranks: usize,
     all_waits: usize,
@@ -30,17 +30,17 @@ impl Walk {
             .filter(|&i| all[i].exposed > Some(0) && own(all[i].rank))
             .collect();
         waits.sort_by_key(|&i| (all[i].range.start, i));
-        let ranks = || analysis.ranks().iter().enumerate();
-        let with_gpu = || {
-            let shown = ranks().filter(|(i, r)| own(*i) && r.gpu.is_some());
-            shown.map(|(_, r)| r)
-        };
-        let ranks = with_gpu().count();
+        let (mut share, mut ranks) = (ExposedShare::default(), 0);
+        let shown = (0..analysis.ranks().len()).filter(|&i| own(i));
+        for of_rank in shown.filter_map(|i| analysis.exposed_share(i)) {
+            share += of_rank;
+            ranks += 1;
+        }
         Self {
             waits,
             at: None,
-            exposed: with_gpu().map(|r| r.wait_exposed.measure()).sum(),
-            extent: analysis.trace().extent().len().saturating_mul(ranks as i64),
+            share,
+            warn: analysis.options().warn,
             ranks,
             all_waits: all.iter().filter(|w| own(w.rank)).count(),
         }
@@ -123,7 +123,7 @@ impl Walk {
                 let at = format_count(i as u64 + 1);
                 format!(
                     "Exposed wait {at} of {n} · {}",
-                    format_ns(exposed.unwrap_or(0))
+                    about_ns(exposed.unwrap_or(0))
                 )
             }
             (None, 1) => "1 exposed wait".to_owned(),
@@ -131,32 +131,39 @@ impl Walk {
         }
     }
 
-    /// Total and share of the trace.
+    /// Total and share of the trace; and of the judged steps, where that reads differently: verdicts speak of it.
     #[must_use]
     pub fn share_text(&self) -> String {
         let of = match self.ranks {
             0 | 1 => "of the trace".to_owned(),
             n => format!("of the traces of {n} ranks"),
         };
-        format!(
-            "{} exposed in all, {} {of}",
-            format_ns(self.exposed),
-            percent(self.share())
-        )
+        let (share, judged) = self.percents();
+        let judged = judged.map_or(String::new(), |p| format!(", {p} of the judged steps"));
+        let exposed = about_ns(self.share.exposed);
+        format!("{exposed} exposed in all, {share} {of}{judged}")
     }
 
     /// The same, shorter.
     #[must_use]
     pub fn short_share(&self) -> String {
         let sum = if self.ranks > 1 { "Σ " } else { "" };
-        let share = percent(self.share());
-        format!("{sum}{} ({share})", format_ns(self.exposed))
+        let (share, judged) = self.percents();
+        let judged = judged.map_or(String::new(), |p| format!(" · {p} of judged steps"));
+        format!("{sum}{} ({share}{judged})", about_ns(self.share.exposed))
     }
 
-    /// Exposed time as a share of the trace, the mean over ranks whose GPU is known.
+    /// Shares of the trace, and of the judged steps where that reads differently.
+    fn percents(&self) -> (String, Option<String>) {
+        let share = percent(self.share.of_trace());
+        let judged = Some(percent(self.share.telling())).filter(|p| *p != share);
+        (share, judged)
+    }
+
+    /// Whether they cost enough for a warning. What a verdict would call little is no alarm.
     #[must_use]
-    pub fn share(&self) -> f64 {
-        self.exposed as f64 / self.extent.max(1) as f64
+    pub fn warns(&self) -> bool {
+        self.share.telling() >= self.warn
     }
 
     /// Why there are none.

@@ -14,14 +14,14 @@ use crate::analysis::{
     Analysis, GpuHeadline, LayerClass, LayerId, LayerRow, Percentiles, Scope, Selection,
 };
 use crate::app::model::action::{Action, Actions};
-use crate::app::model::document::Document;
+use crate::app::model::document::{Document, Focused};
 use crate::app::model::latest::{self, Latest};
 use crate::app::widgets::look::Look;
 use crate::app::widgets::table::{TableState, percent, table_ui};
 use crate::columns::{LAYER, Output, shown};
 use crate::export::rows::object_with_units;
 use crate::model::Measure;
-use crate::time::{TimeRange, format_ns};
+use crate::time::{TimeRange, about_ns, format_ns};
 use crate::view::{Extremes, format_sample, value_at};
 
 /// Percentiles by layer, of a window and scope; `None` when a newer window came first.
@@ -70,7 +70,7 @@ impl Panel for SelectionPanel {
     fn name() -> (&'static str, &'static str) {
         (
             TITLE,
-            "Figures of the selected range or the visible window.",
+            "Figures of what was selected last, a range or a span; else of the visible window.",
         )
     }
 
@@ -121,7 +121,7 @@ impl Panel for SelectionPanel {
 }
 
 fn headline_ui(ui: &mut Ui, doc: &Document, s: &Selection, look: &Look) {
-    let (range, selected) = doc.focus_range();
+    let (range, of) = doc.focus_range();
     let whose = match doc.scope {
         Some(r) => format!("rank {}", doc.analysis.ranks()[r].rank),
         None if doc.analysis.ranks().len() > 1 => "all ranks".to_owned(),
@@ -129,7 +129,7 @@ fn headline_ui(ui: &mut Ui, doc: &Document, s: &Selection, look: &Look) {
     };
     let mut what = vec![
         format!("{} – {}", format_ns(range.start), format_ns(range.end)),
-        format_ns(range.len()),
+        about_ns(range.len()),
         steps_text(doc, s),
     ];
     if !whose.is_empty() {
@@ -137,10 +137,17 @@ fn headline_ui(ui: &mut Ui, doc: &Document, s: &Selection, look: &Look) {
     }
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing = egui::vec2(18.0, 2.0);
-        let mark = if selected { "" } else { "Visible window: " };
+        let mark = match of {
+            Focused::Range => "Selected range: ",
+            Focused::Span => "Time of the selected span: ",
+            Focused::View => "Visible window: ",
+        };
         ui.label(RichText::new(format!("{mark}{}", what.join(" · "))).strong());
         let memory = memory(doc, range).map(|text| (text, false));
-        for (text, warn) in headline(s).into_iter().chain(memory) {
+        for (text, warn) in headline(s, doc.analysis.options().warn)
+            .into_iter()
+            .chain(memory)
+        {
             let color = if warn { look.warning } else { look.text };
             ui.label(RichText::new(text).color(color));
         }
@@ -171,8 +178,8 @@ fn mean(gpus: &[GpuHeadline], part: impl Fn(&GpuHeadline) -> i64) -> i64 {
     (gpus.iter().map(part).sum::<i64>() + n / 2).div_euclid(n)
 }
 
-/// The headline's figures in words, with whether they are a warning.
-fn headline(s: &Selection) -> Vec<(String, bool)> {
+/// The headline's figures in words, with whether they are a warning: exposed wait of a share `warn` or more.
+fn headline(s: &Selection, warn: f64) -> Vec<(String, bool)> {
     let len = s.window.len().max(1);
     let share = |ns: i64| percent(ns as f64 / len as f64);
     const NO_WAITS: &str = "no batch waits recorded: exposed is unknown";
@@ -185,7 +192,7 @@ fn headline(s: &Selection) -> Vec<(String, bool)> {
     if s.gpus.is_empty() {
         let wait = format!(
             "Batch wait {} ({})",
-            format_ns(s.wait.total),
+            about_ns(s.wait.total),
             share(s.wait.total)
         );
         let unknown = "no GPU events: exposed is unknown";
@@ -195,30 +202,31 @@ fn headline(s: &Selection) -> Vec<(String, bool)> {
     let busy = mean(&s.gpus, |g| g.busy);
     let other = mean(&s.gpus, |g| g.idle_other);
     let unknown = mean(&s.gpus, |g| g.not_recorded);
+    let costs = exposed as f64 >= warn * len as f64 && exposed > 0;
     let several = match s.gpus.len() {
         1 => String::new(),
         n => format!(" (mean of {n} GPUs)"),
     };
     let (first, idle) = if s.waits_recorded {
-        let text = format!("Exposed wait {} ({})", format_ns(exposed), share(exposed));
+        let text = format!("Exposed wait {} ({})", about_ns(exposed), share(exposed));
         (text, "GPU idle, other cause")
     } else {
         (NO_WAITS.to_owned(), "GPU idle")
     };
     let mut out = vec![
-        (first, exposed > 0),
+        (first, costs),
         (
-            format!("GPU busy {} ({})", format_ns(busy), share(busy)),
+            format!("GPU busy {} ({})", about_ns(busy), share(busy)),
             false,
         ),
         (
-            format!("{idle} {} ({})", format_ns(other), share(other)),
+            format!("{idle} {} ({})", about_ns(other), share(other)),
             false,
         ),
     ];
     if unknown > 0 {
         out.push((
-            format!("not recorded {} ({})", format_ns(unknown), share(unknown)),
+            format!("not recorded {} ({})", about_ns(unknown), share(unknown)),
             false,
         ));
     }
@@ -234,15 +242,12 @@ fn headline(s: &Selection) -> Vec<(String, bool)> {
             } else {
                 "Loop waited"
             },
-            format_ns(s.wait.total),
-            format_ns(s.wait.exposed),
-            format_ns(s.wait.hidden)
+            about_ns(s.wait.total),
+            about_ns(s.wait.exposed),
+            about_ns(s.wait.hidden)
         );
         if s.wait.not_recorded > 0 {
-            all.push_str(&format!(
-                ", {} not recorded",
-                format_ns(s.wait.not_recorded)
-            ));
+            all.push_str(&format!(", {} not recorded", about_ns(s.wait.not_recorded)));
         }
         out.push((all, false));
     }
@@ -304,8 +309,7 @@ fn rows(
 }
 
 /// Columns.
-const WIDTHS: &str =
-    "title=150 wall=105 sum=110 busiest=115 count=75 mean=100 p95=100 exposed_cpu=105 share=105";
+const WIDTHS: &str = "title=150 wall=105 sum=105 busiest=115 touching=75 mean_inside=105 mean_whole=105 p95=110 exposed_cpu=115 share=105";
 
 /// All figures, times in nanoseconds.
 fn json(

@@ -12,7 +12,7 @@ use crate::app::widgets::fn_table::FnTable;
 use crate::app::widgets::look::Look;
 use crate::app::widgets::look::{color, mix};
 use crate::columns::{Column, STEP, is_empty_phase};
-use crate::time::{TimeRange, Unit, about_ns, format_ns};
+use crate::time::{TimeRange, Unit, about_ns};
 use crate::view::Swatch;
 
 /// Height of the bars, points.
@@ -118,7 +118,7 @@ fn summary(rows: &[StepRow], gpu: bool, pace: Option<&Pace>) -> String {
     let times = ColumnSummary::of(rows.iter().map(StepRow::time));
     let waits = |r: &StepRow| if gpu { r.wait_exposed } else { r.wait };
     let waits = ColumnSummary::of(rows.iter().filter_map(waits));
-    let text = |ns: Option<i64>| ns.map_or("–".to_owned(), format_ns);
+    let text = |ns: Option<i64>| ns.map_or("–".to_owned(), about_ns);
     let what = if gpu { "exposed wait" } else { "batch wait" };
     let of_waits = if waits.max.is_some() {
         format!(

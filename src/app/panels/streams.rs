@@ -9,7 +9,7 @@ use crate::app::widgets::look::Look;
 use crate::app::widgets::table::{TableState, percent};
 use crate::columns::STREAM_PAIR;
 use crate::model::{StreamId, Trace};
-use crate::time::{format_count, format_ns};
+use crate::time::{about_ns, format_count};
 
 /// Columns.
 const WIDTHS: &str = "gpu=60 first=100 second=100 both=105 min_busy=105 ratio=75 kernel_kernel=110 copy_kernel=110 \
@@ -94,9 +94,9 @@ fn sentence(trace: &Trace, pairs: &[StreamPair]) -> String {
     format!(
         "Most overlap: {a} and {b} were busy at once for {} of the {} that the less busy one worked ({}); \
          copy under kernel {}.",
-        format_ns(most.both),
-        format_ns(most.min_busy),
+        about_ns(most.both),
+        about_ns(most.min_busy),
         most.ratio().map_or("–".to_owned(), percent),
-        format_ns(most.copy_kernel + most.kernel_copy),
+        about_ns(most.copy_kernel + most.kernel_copy),
     )
 }

@@ -13,7 +13,7 @@ use crate::app::widgets::look::Look;
 use crate::app::widgets::table::TableState;
 use crate::columns::SYNC_LINE;
 use crate::model::SpanId;
-use crate::time::{format_count, format_ns};
+use crate::time::{about_ns, format_count};
 
 /// Calls that are computed at once; the longest ones come first, and the caption says what was left out.
 const MAX_CALLS: usize = 20_000;
@@ -101,8 +101,8 @@ impl TablePanel for Syncs {
             "{} {} absorbed {} of GPU time; afterwards the GPU stood idle for {}.",
             format_count(number),
             if number == 1 { "call" } else { "calls" },
-            format_ns(absorbed),
-            format_ns(bubble)
+            about_ns(absorbed),
+            about_ns(bubble)
         );
         let most = calls.calls().max_by_key(|r| r.absorbed);
         if let Some(most) = most.filter(|r| r.absorbed > 0) {
@@ -110,7 +110,7 @@ impl TablePanel for Syncs {
                 " Most: {} in {} absorbed {} ({}).",
                 analysis.trace().span_name(most.span),
                 phase(analysis, most.in_phase),
-                format_ns(most.absorbed),
+                about_ns(most.absorbed),
                 by_phase(analysis, &most.absorbed_by_phase)
             ));
         }

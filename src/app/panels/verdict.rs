@@ -3,13 +3,15 @@
 use egui::{RichText, Ui};
 
 use super::panel::{Panel, busy_ui, waits_for_causes, waker};
-use crate::analysis::{Analysis, Evidence, Issue, JobVerdict, Missing, Severity, Verdict};
+use crate::analysis::{
+    Analysis, Evidence, Issue, JobVerdict, Missing, Severity, Verdict, short_name,
+};
 use crate::app::model::action::{Action, Actions};
 use crate::app::model::document::Document;
 use crate::app::model::latest::{Job, Latest};
 use crate::app::widgets::look::Look;
 use crate::app::widgets::table::percent;
-use crate::time::{TimeRange, format_ns};
+use crate::time::{TimeRange, about_ns, format_ns};
 
 /// What the tab is called.
 pub const TITLE: &str = "Verdict";
@@ -218,11 +220,14 @@ fn evidence_ui(
     look: &Look,
     actions: &mut Actions,
 ) {
+    // Templates would push the rest out of the line.
     let name = doc.trace.span_name(evidence.span);
+    let short = short_name(name).filter(|_| name.contains('<'));
+    let name = short.as_deref().unwrap_or(name);
     let len = evidence.range.len();
     // Of a wait that is hidden in part, what it costs is less than what it takes.
     let text = if evidence.value < len {
-        format!("of {} · {name}", format_ns(len))
+        format!("of {} · {name}", about_ns(len))
     } else {
         name.to_owned()
     };
@@ -240,7 +245,7 @@ fn place_ui(ui: &mut Ui, place: &Evidence, text: &str, look: &Look, actions: &mu
             actions.push(Action::SelectSpan(Some(place.span)));
             actions.push(Action::ShowRange(place.range));
         }
-        let text = format!("{} at {at} · {text}", format_ns(place.value));
+        let text = format!("{} at {at} · {text}", about_ns(place.value));
         let label = egui::Label::new(RichText::new(text).color(look.weak));
         ui.add(label.truncate());
     });

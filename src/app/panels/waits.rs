@@ -9,7 +9,7 @@ use crate::app::widgets::fn_table::FnTable;
 use crate::app::widgets::look::Look;
 use crate::app::widgets::table::TableState;
 use crate::columns::WAIT;
-use crate::time::{format_count, format_ns};
+use crate::time::{about_ns, format_count};
 
 /// Columns.
 const WIDTHS: &str = "step=70 rank=50 start=110 wait=100 hidden=100 exposed=100 unrecorded=100 worker=70 spent=170 kind=110 item=90 \
@@ -46,7 +46,7 @@ impl TablePanel for Waits {
         } else {
             doc.walk.share_text()
         };
-        format!("{n} wait{s}, {} in all. {of_them}", format_ns(total))
+        format!("{n} wait{s}, {} in all. {of_them}", about_ns(total))
     }
 
     fn table<'a>(doc: &'a Document, rows: &'a Vec<WaitRow>, _look: &'a Look) -> FnTable<'a> {

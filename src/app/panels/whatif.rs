@@ -10,7 +10,7 @@ use crate::app::model::document::Document;
 use crate::app::model::latest::{Job, Latest};
 use crate::app::widgets::look::{Look, color, mix};
 use crate::columns::{Output, Unit, Value, WHAT_IF, shown};
-use crate::time::format_ns;
+use crate::time::{about_ns, format_ns};
 use crate::view::Swatch;
 
 const TITLE: &str = "What-if";
@@ -318,10 +318,10 @@ fn notes_ui(ui: &mut Ui, doc: &Document, rates: &Rates, as_if: &[AsIf], look: &L
         format!(
             "{}: waits {} instead of {}, the loop {} instead of {} (its queue played again).",
             a.what.text(),
-            format_ns(a.wait),
-            format_ns(a.measured_wait),
-            format_ns(a.time),
-            format_ns(a.measured_time)
+            about_ns(a.wait),
+            about_ns(a.measured_wait),
+            about_ns(a.time),
+            about_ns(a.measured_time)
         )
     }));
     if let Some(off) = rates.off().filter(|o| o.abs() >= ROUGH) {

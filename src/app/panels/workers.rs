@@ -12,7 +12,7 @@ use crate::app::widgets::fn_table::FnTable;
 use crate::app::widgets::look::Look;
 use crate::app::widgets::table::TableState;
 use crate::columns::WORKER;
-use crate::time::{TimeRange, format_ns};
+use crate::time::{TimeRange, about_ns};
 
 const NONE: &str = "No loading work is in this trace. torch.profiler records only the main process: open the DFTracer \
     files of the same run beside it, or record with nsys. With 0 workers there are none: the training loop loads.";
@@ -84,16 +84,16 @@ impl TablePanel for Workers {
         let covered = if figures.gpu {
             format!(
                 "{} of it ran while the GPU worked, {} while it had nothing to do",
-                format_ns(figures.hidden),
-                format_ns(figures.exposed)
+                about_ns(figures.hidden),
+                about_ns(figures.exposed)
             )
         } else {
             "what of it the GPU worked through is unknown (no GPU events)".to_owned()
         };
         format!(
             "Loading work: {} in {processes} process{s}; {covered}. Busiest process: {}.",
-            format_ns(figures.load),
-            format_ns(figures.busiest),
+            about_ns(figures.load),
+            about_ns(figures.busiest),
         )
     }
 

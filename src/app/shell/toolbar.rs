@@ -13,9 +13,6 @@ use crate::samples::SAMPLES;
 /// Height of the line, points.
 pub const HEIGHT: f32 = 34.0;
 
-/// Share of the trace from which exposed waits are shown as a warning.
-const ALARM: f64 = 0.01;
-
 /// Room for the number of hits, points.
 const STATUS: f32 = 110.0;
 
@@ -205,7 +202,7 @@ fn waits_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions, wide: bool) {
         text.push_str(&format!(" {of} {}", doc.walk.short_share()));
     }
     // What costs next to nothing is no alarm.
-    let color = if doc.walk.share() >= ALARM {
+    let color = if doc.walk.warns() {
         state.look.warning
     } else {
         state.look.text

@@ -38,13 +38,13 @@ pub fn layers(out: &mut String, a: &Analysed) {
     if has_gpu && a.ranks().len() > 1 {
         say(
             out,
-            "exposed: while the GPU of its own rank was idle, summed over ranks: it can exceed the wall time.",
+            "while GPU idle: time of it while the GPU of its own rank was idle, summed over ranks: it can exceed the wall time.",
         );
         say(out, "Layers nest and overlap: do not add them up.");
     } else if has_gpu {
         say(
             out,
-            "exposed: of the wall time, while the GPU was idle. Layers nest and overlap: do not add them up.",
+            "while GPU idle: of the wall time, while the GPU was idle. Layers nest and overlap: do not add them up.",
         );
     } else {
         say(out, "Layers nest and overlap: do not add them up.");

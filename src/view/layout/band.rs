@@ -1,13 +1,14 @@
 //! The overlap band: GPU busy above, batch wait below, and across both where the wait is exposed.
 
-use super::ctx::{Ctx, percent, short_time, text, text_right};
+use super::ctx::{Ctx, short_time, text, text_right};
+use super::labels::text_rect;
 use super::not_recorded;
 use super::place::target;
 use super::runs::{Run, Runs};
 use super::waits;
 use crate::analysis::{Gpu, LayerClass, Rank};
 use crate::view::draw::{Font, Item, SectionKind, Target};
-use crate::view::geom::Rect;
+use crate::view::geom::{Rect, Rgba};
 use crate::view::label::{MIN_LABEL_WIDTH, PADDING, capacity};
 use crate::view::theme::Swatch;
 
@@ -17,6 +18,8 @@ const TALL: f32 = 40.0;
 const LOW: f32 = 18.0;
 /// Beyond this number bands are low.
 const MANY: usize = 4;
+/// Height of what a label covers, points.
+const LABEL: f32 = 13.0;
 /// Space between the edges of a band and its bars, points.
 const INSET: f32 = 1.5;
 
@@ -100,12 +103,39 @@ fn one(ctx: &mut Ctx<'_>, band: Band, rect: Rect, low: bool, out: &mut Vec<Item>
     };
     let top = Rect::new(rect.x0, rect.y0 + INSET, rect.x1, middle - INSET / 2.0);
     let bottom = Rect::new(rect.x0, middle + INSET / 2.0, rect.x1, rect.y1 - INSET);
-    match band.gpu {
+    let labels = match band.gpu {
         Some(gpu) => busy(ctx, gpu, top, low, out),
-        None => missing(ctx, band, top, low, out),
+        None => {
+            missing(ctx, band, top, low, out);
+            Vec::new()
+        }
+    };
+    let exposed = match band.rank {
+        Some(rank) => wait(ctx, rank, (top, bottom), low, out),
+        None => Vec::new(),
+    };
+    for label in labels {
+        label.write(&exposed, out);
     }
-    if let Some(rank) = band.rank {
-        wait(ctx, rank, (top, bottom), low, out);
+}
+
+/// A label of the upper row. It is written after the exposed parts, which lie across both rows.
+struct Label {
+    rect: Rect,
+    fill: Rgba,
+    text: Item,
+}
+
+impl Label {
+    /// `marks`: what may lie where it is written, from left to right.
+    fn write(self, marks: &[Rect], out: &mut Vec<Item>) {
+        let first = marks.partition_point(|m| m.x1 <= self.rect.x0);
+        let rest = &marks[first..];
+        if rest.first().is_some_and(|m| m.x0 < self.rect.x1) {
+            let (rect, fill) = (self.rect, self.fill);
+            out.push(Item::Rect { rect, fill });
+        }
+        out.push(self.text);
     }
 }
 
@@ -131,7 +161,7 @@ fn missing(ctx: &Ctx<'_>, band: Band, top: Rect, low: bool, out: &mut Vec<Item>)
     }
 }
 
-fn busy(ctx: &Ctx<'_>, gpu: usize, bar: Rect, low: bool, out: &mut Vec<Item>) {
+fn busy(ctx: &Ctx<'_>, gpu: usize, bar: Rect, low: bool, out: &mut Vec<Item>) -> Vec<Label> {
     let theme = ctx.input.theme;
     let info = &ctx.input.analysis.gpus()[gpu];
     let tree = ctx.input.rows.tree().lod().gpu_busy(gpu);
@@ -151,8 +181,9 @@ fn busy(ctx: &Ctx<'_>, gpu: usize, bar: Rect, low: bool, out: &mut Vec<Item>) {
     }
     communication(ctx, gpu, bar, out);
     not_recorded::on_band(ctx, info, bar, out);
+    let mut labels = Vec::new();
     if low {
-        return;
+        return labels;
     }
     let y = (bar.y0 + bar.y1) / 2.0;
     let (left, scale) = (f64::from(ctx.x0), 1.0 / f64::from(ctx.pixel()));
@@ -175,15 +206,16 @@ fn busy(ctx: &Ctx<'_>, gpu: usize, bar: Rect, low: bool, out: &mut Vec<Item>) {
                 false => (theme.lane, theme.text),
             };
             let color = theme.readable(fill, color);
-            out.push(text(
-                (x0 + PADDING, y),
-                words.clone(),
-                Font::Label,
-                color,
-                x1 - x0,
-            ));
+            let at = (x0 + PADDING, y);
+            let around = Rect::new(x0, y - LABEL / 2.0, x1, y + LABEL / 2.0);
+            labels.push(Label {
+                rect: text_rect(at.0, words, around),
+                fill,
+                text: text(at, words.clone(), Font::Label, color, x1 - x0),
+            });
         }
     }
+    labels
 }
 
 /// Time with nothing but communication, in its own colour: it is no work of the GPU.
@@ -266,19 +298,23 @@ fn bar_of(ctx: &Ctx<'_>, run: &Run, bar: Rect) -> Rect {
     )
 }
 
+/// Returns where exposed parts are drawn, from left to right.
 fn wait(
     ctx: &mut Ctx<'_>,
     rank: usize,
     (top, bottom): (Rect, Rect),
     low: bool,
     out: &mut Vec<Item>,
-) {
+) -> Vec<Rect> {
     let theme = ctx.input.theme;
     let info = &ctx.input.analysis.ranks()[rank];
     let lod = ctx.input.rows.tree().lod().clone();
     let trees = lod.rank(rank);
     let opacity = ctx.legend_opacity(Swatch::Wait);
-    let look = super::style::style(theme, LayerClass::Wait, opacity);
+    let look = match info.gpu {
+        Some(_) => super::style::style(theme, LayerClass::Wait, opacity),
+        None => super::style::wait_unknown(theme, opacity),
+    };
     let mut runs = Runs::priority(ctx.input.viewport);
     trees
         .wait
@@ -303,22 +339,25 @@ fn wait(
             });
         }
     }
-    let opacity = ctx.legend_opacity(Swatch::Wait);
-    let parts = (&info.wait_unrecorded, &trees.unrecorded);
-    waits::grey(ctx, parts, ctx.window, (bottom, opacity), out);
+    if info.gpu.is_some() {
+        let parts = (&info.wait_unrecorded, &trees.unrecorded);
+        waits::grey(ctx, parts, ctx.window, (bottom, opacity), out);
+    }
+    let mut marks = Vec::new();
     for run in waits::exposed_runs(ctx, &info.wait_exposed, &trees.exposed) {
         let both = Rect {
             y0: top.y0,
             ..bottom
         };
         let rect = waits::exposed_rect(ctx, &run, both);
+        marks.push(rect);
         let look = (run.coverage() >= waits::HATCH_SHARE, opacity);
         waits::exposed(ctx, rect, look, out);
     }
     let clip = Rect::new(ctx.x0, top.y0, ctx.x1(), bottom.y1);
     waits::targets(ctx, rank, bottom, clip);
     if low {
-        return;
+        return marks;
     }
     let least = f64::from(MIN_LABEL_WIDTH) * ctx.input.viewport.ns_per_px();
     for part in info.wait.parts_in(ctx.window) {
@@ -326,10 +365,12 @@ fn wait(
             let parts = waits::Parts {
                 exposed: &info.wait_exposed,
                 unrecorded: &info.wait_unrecorded,
+                gpu: info.gpu.is_some(),
             };
             waits::label(ctx, *part, (&parts, None), bottom, out);
         }
     }
+    marks
 }
 
 fn header(ctx: &Ctx<'_>, band: Band, rect: Rect, low: bool, out: &mut Vec<Item>) {
@@ -384,6 +425,11 @@ fn gpu_name(ctx: &Ctx<'_>, gpu: usize) -> String {
     ctx.input.analysis.gpus()[gpu].key.clone()
 }
 
+/// A share with the digits that toolbar and verdict print.
+fn share_text(part: i64, whole: i64) -> String {
+    crate::analysis::percent(part as f64 / whole.max(1) as f64)
+}
+
 /// Share of the visible part of the trace in which the wait was exposed, and whether to warn.
 fn exposed_text(ctx: &Ctx<'_>, band: Band) -> (String, bool) {
     let Some(rank) = band.rank else {
@@ -398,9 +444,10 @@ fn exposed_text(ctx: &Ctx<'_>, band: Band) -> (String, bool) {
         return ("no batch wait here".to_owned(), false);
     }
     if unknown == wait {
-        let share = percent(wait, window.len());
+        let share = share_text(wait, window.len());
         return (format!("wait {share}, exposed: unknown"), false);
     }
-    let share = percent(exposed, window.len());
-    (format!("exposed wait {share}"), exposed > 0)
+    let share = share_text(exposed, window.len());
+    let costly = ctx.input.rows.tree().lod().rank(rank).costly;
+    (format!("exposed wait {share}"), costly && exposed > 0)
 }

@@ -1,6 +1,6 @@
 //! What all stages of the layout share: coordinates, colours with fading, and the list that they fill.
 
-use super::LayoutInput;
+use super::{LayoutInput, Links};
 use crate::analysis::{LayerClass, LayerId};
 use crate::time::TimeRange;
 use crate::view::draw::{Align, DrawList, Font, Item, Section, SectionKind, Text};
@@ -68,6 +68,11 @@ impl<'a> Ctx<'a> {
             .map_or(LayerClass::Api, |l| l.class)
     }
 
+    /// Whether nobody can tell what of a rank's waits was exposed: index in [`crate::analysis::Analysis::ranks`].
+    pub fn no_gpu(&self, rank: usize) -> bool {
+        self.input.analysis.ranks()[rank].gpu.is_none()
+    }
+
     /// Whether a span has the name of the hovered one.
     pub fn is_namesake(&self, span: crate::model::SpanId) -> bool {
         let spans = self.input.trace.spans();
@@ -88,18 +93,31 @@ impl<'a> Ctx<'a> {
         if input.hits.is_some() {
             percent = 20;
         }
-        if input.links.is_some_and(|l| l.chain) {
+        let chosen = self.chosen_links();
+        if chosen.is_some_and(|l| l.chain) {
             percent = percent.min(FADED);
         }
-        if gpu && input.links.is_some_and(|l| !l.is_empty()) {
+        if gpu && chosen.is_some_and(|l| !l.is_empty()) {
             percent = percent.min(40);
         }
         percent.min(self.legend_opacity(Swatch::of(class)))
     }
 
+    /// The links, unless they are there because the pointer is at their span. Pointing at a span draws its links and
+    /// leaves everything else as it is: a picture that flickers with the pointer cannot be read.
+    fn chosen_links(&self) -> Option<&Links> {
+        let input = self.input;
+        let selected = |l: &Links| {
+            let own = |s| l.span == s || (l.chain && l.ops.contains(&s));
+            input.selected.is_some_and(own)
+        };
+        let links = input.links?;
+        (input.hovered != Some(links.span) || selected(links)).then_some(links)
+    }
+
     /// Opacity of waits in lanes, percent.
     pub fn wait_opacity(&self) -> u32 {
-        let faded = self.input.links.is_some_and(|l| l.chain);
+        let faded = self.chosen_links().is_some_and(|l| l.chain);
         let most = if faded { FADED } else { 100 };
         self.legend_opacity(Swatch::Wait).min(most)
     }

@@ -47,6 +47,7 @@ pub(super) fn strip(ctx: &mut Ctx<'_>, strip: &Strip<'_>) {
             gpu: false,
             recorder: false,
             loops: false,
+            no_gpu: false,
         };
         match row.kind {
             RowKind::Header => {}
@@ -121,6 +122,9 @@ fn summary(ctx: &mut Ctx<'_>, row: &Row, place: Place, out: &mut Layers) {
                 gpu: matches!(kind, NodeKind::Gpu(_)),
                 recorder: kind == NodeKind::Recorder,
                 loops: !group.waits.is_empty(),
+                no_gpu: tree.lod().waits()[group.waits.clone()]
+                    .iter()
+                    .all(|w| ctx.no_gpu(w.rank)),
                 ..place
             };
             let mut runs = Runs::new(ctx.input.viewport);
@@ -184,11 +188,10 @@ fn row_of(ctx: &mut Ctx<'_>, at: (u32, u16), mut place: Place, out: &mut Layers,
         not_recorded::on_lane(ctx, leaf.lane, place.bar, &mut out.back);
     }
     place.recorder = kind == LaneKind::Recorder;
-    place.loops = input
-        .analysis
-        .ranks()
-        .iter()
-        .any(|r| r.loop_lane == Some(leaf.lane));
+    let mut ranks = input.analysis.ranks().iter();
+    let rank = ranks.find(|r| r.loop_lane == Some(leaf.lane));
+    place.loops = rank.is_some();
+    place.no_gpu = rank.is_some_and(|r| r.gpu.is_none());
     let mut runs = Runs::new(input.viewport);
     let layers = input.analysis.layers();
     row.walk(input.trace, layers, ctx.window, ctx.merge_ns, &mut |p| {
@@ -227,6 +230,9 @@ fn draw(ctx: &mut Ctx<'_>, mark: &Mark, run: &Run, place: Place, out: &mut Layer
     let mut look = match mark.class {
         LayerClass::Wait if !place.loops => {
             style::wait_elsewhere(theme, ctx.opacity(mark.class, place.gpu))
+        }
+        LayerClass::Wait if place.no_gpu => {
+            style::wait_unknown(theme, ctx.opacity(mark.class, place.gpu))
         }
         _ if place.recorder => ctx.style(LayerClass::Container, false),
         class => ctx.style(class, place.gpu),

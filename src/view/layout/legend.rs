@@ -18,6 +18,8 @@ pub enum LegendEntry {
     Hidden,
     /// Waits outside of the training loop.
     OtherWait,
+    /// Batch wait of a rank without a GPU.
+    UnknownWait,
     /// The file cannot tell what the GPU did.
     Unrecorded,
     /// GPU work that a CPU span launched, after its end.
@@ -43,6 +45,7 @@ impl LegendEntry {
             Self::Exposed => Swatch::Wait.title(),
             Self::Hidden => "hidden wait",
             Self::OtherWait => "other wait",
+            Self::UnknownWait => "batch wait (GPU unknown)",
             Self::Unrecorded => "not recorded",
             Self::Tail => "GPU tail",
             Self::RankWait => "waits for a rank",
@@ -66,7 +69,11 @@ impl LegendEntry {
     pub fn swatch(self) -> Swatch {
         match self {
             Self::Role(swatch) => swatch,
-            Self::Exposed | Self::Hidden | Self::OtherWait | Self::Unrecorded => Swatch::Wait,
+            Self::Exposed
+            | Self::Hidden
+            | Self::OtherWait
+            | Self::UnknownWait
+            | Self::Unrecorded => Swatch::Wait,
             Self::Tail => Swatch::Cpu,
             Self::RankWait | Self::LateRank => Swatch::GpuComm,
         }
@@ -101,6 +108,7 @@ impl LegendEntry {
             Self::Exposed => (wait, None),
             Self::Hidden => (wait.percent(30), Some(wait)),
             Self::OtherWait => (wait.percent(8).over(theme.lane), Some(wait.percent(60))),
+            Self::UnknownWait => (wait.percent(8).over(theme.lane), Some(wait)),
             Self::Unrecorded => {
                 let fill = theme.unrecorded.percent(45).over(theme.lane);
                 (fill, Some(theme.unrecorded))
@@ -159,8 +167,9 @@ pub fn legend_of(trace: &Trace, analysis: &Analysis) -> Vec<LegendEntry> {
         let ends = g.record.start > extent.start || g.record.end < extent.end;
         ends || !g.not_recorded.is_empty()
     };
-    let unrecorded =
-        ranks.iter().any(|r| !r.wait_unrecorded.is_empty()) || analysis.gpus().iter().any(beyond);
+    let unknown = |r: &crate::analysis::Rank| r.gpu.is_none() && !r.wait.is_empty();
+    let cut = |r: &crate::analysis::Rank| r.gpu.is_some() && !r.wait_unrecorded.is_empty();
+    let unrecorded = ranks.iter().any(cut) || analysis.gpus().iter().any(beyond);
     let runs = analysis.collectives();
     let late = |r: &crate::analysis::Collectives| r.arrivals.of.iter().any(|a| a.cost > 0);
     let more = [
@@ -170,6 +179,7 @@ pub fn legend_of(trace: &Trace, analysis: &Analysis) -> Vec<LegendEntry> {
         ),
         (LegendEntry::Hidden, ranks.iter().any(hidden)),
         (LegendEntry::OtherWait, other_wait),
+        (LegendEntry::UnknownWait, ranks.iter().any(unknown)),
         (LegendEntry::Unrecorded, unrecorded),
         (LegendEntry::Tail, !analysis.tails().is_empty()),
         (

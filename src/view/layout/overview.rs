@@ -93,7 +93,10 @@ fn strips(input: &OverviewInput<'_>, map: &Viewport, out: &mut Vec<Item>) {
         if let Some(r) = band.rank {
             let rank = &input.analysis.ranks()[r];
             let trees = input.lod.rank(r);
-            let grey = input.theme.unrecorded.percent(60);
+            let grey = match rank.gpu {
+                Some(_) => input.theme.unrecorded.percent(60),
+                None => input.theme.swatch(Swatch::Wait).percent(35),
+            };
             for run in runs(
                 map,
                 &rank.wait_unrecorded,

@@ -18,6 +18,8 @@ pub(super) struct Place {
     pub recorder: bool,
     /// Lane of a training loop: its waits are told apart.
     pub loops: bool,
+    /// That loop's GPU is not known: nobody can tell its waits apart.
+    pub no_gpu: bool,
 }
 
 /// What the stages of one strip collect, in painting order.

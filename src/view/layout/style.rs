@@ -59,6 +59,15 @@ pub(super) fn wait_elsewhere(theme: &Theme, opacity: u32) -> Style {
     }
 }
 
+/// A batch wait of a rank without a GPU: what of it was exposed, nobody can tell.
+pub(super) fn wait_unknown(theme: &Theme, opacity: u32) -> Style {
+    let full = theme.swatch(Swatch::Wait);
+    Style {
+        border: Some(full.percent(opacity)),
+        ..wait_elsewhere(theme, opacity)
+    }
+}
+
 /// Five lightness steps inside the layer's hue, by name.
 pub(super) fn vary(fill: Rgba, name: NameId) -> Rgba {
     match name.0.wrapping_mul(0x9E37_79B1) >> 29 {

@@ -6,7 +6,7 @@ use super::ctx::{Ctx, short_time, text};
 use super::labels::{Written, text_rect, visible};
 use super::place::{Layers, Place, target};
 use super::runs::{Run, Runs};
-use super::style::style;
+use super::style::{style, wait_unknown};
 use crate::analysis::{LayerClass, Union};
 use crate::model::SpanId;
 use crate::time::{TimeRange, Unit};
@@ -28,9 +28,12 @@ const COLUMN: f64 = 3.0;
 
 /// Exposed and unrecorded parts of the waits of one row of a loop lane, and their labels.
 pub(super) fn row(ctx: &mut Ctx<'_>, wait: &WaitRow, place: Place, out: &mut Layers) {
-    let parts = (&wait.unrecorded, &wait.unrecorded_tree);
-    let look = (place.bar, ctx.wait_opacity());
-    grey(ctx, parts, ctx.window, look, &mut out.priority);
+    let gpu = !ctx.no_gpu(wait.rank);
+    if gpu {
+        let parts = (&wait.unrecorded, &wait.unrecorded_tree);
+        let look = (place.bar, ctx.wait_opacity());
+        grey(ctx, parts, ctx.window, look, &mut out.priority);
+    }
     let parts = (&wait.exposed, &wait.exposed_tree);
     exposed_marks(ctx, parts, std::slice::from_ref(wait), place, out);
     in_focus(ctx, wait, place.bar, out);
@@ -49,6 +52,7 @@ pub(super) fn row(ctx: &mut Ctx<'_>, wait: &WaitRow, place: Place, out: &mut Lay
             let parts = Parts {
                 exposed: &wait.exposed,
                 unrecorded: &wait.unrecorded,
+                gpu,
             };
             let name = inner.then(|| ctx.input.trace.span_name(id));
             let written = label(ctx, range, (&parts, name), place.bar, &mut out.texts);
@@ -66,9 +70,17 @@ fn in_focus(ctx: &Ctx<'_>, wait: &WaitRow, bar: Rect, out: &mut Layers) {
             continue;
         }
         let (x0, x1) = (ctx.x(frame.range.start), ctx.x(frame.range.end));
-        let fill = style(theme, LayerClass::Wait, 100).fill.over(theme.lane);
+        let gpu = !ctx.no_gpu(wait.rank);
+        let look = match gpu {
+            true => style(theme, LayerClass::Wait, 100),
+            false => wait_unknown(theme, 100),
+        };
         let rect = Rect { x0, x1, ..bar };
+        let fill = look.fill.over(theme.lane);
         out.priority.push(Item::Rect { rect, fill });
+        if !gpu {
+            continue;
+        }
         let within = frame.range.clip(ctx.window);
         let parts = (&wait.unrecorded, &wait.unrecorded_tree);
         grey(ctx, parts, within, (bar, 100), &mut out.priority);
@@ -235,6 +247,8 @@ fn unrecorded(ctx: &Ctx<'_>, opacity: u32) -> Rgba {
 pub(super) struct Parts<'a> {
     pub exposed: &'a Union,
     pub unrecorded: &'a Union,
+    /// The rank's GPU is known.
+    pub gpu: bool,
 }
 
 /// "wait 101 ms · 39 exposed", in the widest part that is not hatched, else on a plate over the hatch. Returns where
@@ -260,11 +274,14 @@ pub(super) fn label(
     let free = widest_free(shown, parts.exposed);
     let (x0, x1) = clear(ctx, free, bar);
     let room = capacity(x1 - x0);
-    let plain = style(theme, LayerClass::Wait, opacity)
-        .fill
-        .over(theme.lane);
+    let look = match parts.gpu {
+        true => style(theme, LayerClass::Wait, opacity),
+        false => wait_unknown(theme, opacity),
+    };
+    let plain = look.fill.over(theme.lane);
     if let Some(t) = texts(room) {
-        let fill = match parts.unrecorded.measure_in(free) * 2 >= free.len() {
+        let mostly = parts.unrecorded.measure_in(free) * 2 >= free.len();
+        let fill = match parts.gpu && mostly {
             true => unrecorded(ctx, opacity),
             false => plain,
         };
@@ -316,6 +333,17 @@ fn texts(wait: TimeRange, parts: &Parts<'_>) -> Vec<String> {
     let exposed = parts.exposed.measure_in(wait);
     let unrecorded = parts.unrecorded.measure_in(wait);
     let time = short_time(wait.len());
+    if !parts.gpu {
+        let unknown = "(GPU unknown)";
+        return vec![
+            format!("batch wait {time} {unknown}"),
+            format!("batch wait {unknown}"),
+            format!("batch wait {time}"),
+            format!("wait {time}"),
+            time,
+            "wait".to_owned(),
+        ];
+    }
     let what = if exposed == wait.len() {
         "all exposed".to_owned()
     } else if unrecorded == wait.len() {

@@ -78,6 +78,8 @@ pub struct RankTrees {
     pub exposed: Tree,
     /// Over `wait_unrecorded`.
     pub unrecorded: Tree,
+    /// The exposed waits cost enough for a warning, as in verdicts.
+    pub costly: bool,
 }
 
 /// The batch waits of one row of a loop lane.
@@ -159,7 +161,11 @@ impl Lod {
             ranks: analysis
                 .ranks()
                 .iter()
-                .map(|r| RankTrees {
+                .enumerate()
+                .map(|(i, r)| RankTrees {
+                    costly: analysis
+                        .exposed_share(i)
+                        .is_some_and(|s| s.telling() >= analysis.options().warn),
                     wait: Tree::of_union(&r.wait),
                     exposed: Tree::of_union(&r.wait_exposed),
                     unrecorded: Tree::of_union(&r.wait_unrecorded),

@@ -335,6 +335,13 @@ impl Recount<'_> {
                 i64::try_from(touching).unwrap(),
             );
             self.check(format!("{layer} whole"), &row.whole.into(), whole);
+            let overlap = |s: &CaseSpan| end(s).min(window.end) - s.start.max(window.start);
+            let touching = || spans.iter().filter(|s| touches(s));
+            let clipped: i64 = touching().map(|s| overlap(s)).sum();
+            self.check(format!("{layer} clipped"), &row.clipped.into(), clipped);
+            let whole: i64 = touching().map(|s| end(s) - s.start).sum();
+            let got = row.whole_touching.into();
+            self.check(format!("{layer} whole of touching"), &got, whole);
             let past = spans.iter().any(|s| started(s) && end(s) > window.end);
             self.check(
                 format!("{layer} past"),

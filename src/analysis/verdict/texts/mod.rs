@@ -7,6 +7,7 @@ use crate::analysis::Analysis;
 use crate::analysis::collectives::ranks::Collectives;
 use crate::analysis::figures::judged::Judged;
 use crate::analysis::figures::rates::Rates;
+use crate::analysis::layers::short::short_name;
 use crate::analysis::sums::stats::ratio;
 use crate::analysis::verdict::facts::Facts;
 use crate::analysis::verdict::issue::{Issue, IssueKind, Sentences, Whole};
@@ -233,6 +234,8 @@ impl Writer<'_> {
 
 /// A text of at most `most` characters: its beginning and `…`.
 fn shorten(text: &str, most: usize) -> String {
+    let name = short_name(text).filter(|_| text.contains('<'));
+    let text = name.as_deref().unwrap_or(text);
     if text.chars().count() <= most {
         return text.to_owned();
     }
