@@ -55,7 +55,8 @@ fn carried(bare: &str) -> Option<&str> {
     });
     let first = parameters[..end.unwrap_or(parameters.len())].trim();
     let is_name = first.starts_with(|c: char| c.is_alphabetic() || c == '_');
-    (is_name && !first.contains(' ')).then_some(first)
+    let own = first.split('<').next().unwrap_or(first);
+    (is_name && !own.contains(' ')).then_some(first)
 }
 
 /// What stands behind the last `::`; of an operator with what it is of.
