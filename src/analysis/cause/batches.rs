@@ -141,7 +141,7 @@ pub(super) struct Yield {
 }
 
 /// How many items a batch can have had: what explains all workers exactly; else the one number with a short last batch;
-/// else all those with which batches were made ahead and not taken.
+/// else all those with which batches were made ahead and not taken, one of them perhaps a short one.
 pub(super) fn sizes(workers: &[Yield]) -> Vec<usize> {
     let top = workers.iter().map(|w| w.items).max().unwrap_or(0);
     let all = |b: usize, fits: &dyn Fn(&Yield, usize) -> bool| workers.iter().all(|w| fits(w, b));
@@ -173,17 +173,27 @@ pub(super) fn sizes(workers: &[Yield]) -> Vec<usize> {
         return vec![b];
     }
     let ahead = |w: &Yield, b: usize| {
-        let made = w.items / b;
-        w.items.is_multiple_of(b) && w.taken <= made && made <= w.taken + AHEAD
+        let made = w.items.div_ceil(b);
+        w.taken <= made && made <= w.taken + AHEAD
+    };
+    // One of the batches made ahead may be a short one, too: without this number, another one that divides what all made
+    // would look like the only one.
+    let one_short = |b: usize| {
+        workers
+            .iter()
+            .filter(|w| !w.items.is_multiple_of(b))
+            .nth(1)
+            .is_none()
     };
     let mut range = (1, top);
     for w in workers {
         range.0 = range.0.max(w.items.div_ceil(w.taken + AHEAD));
-        if let Some(most) = w.items.checked_div(w.taken) {
-            range.1 = range.1.min(most);
+        if w.items > 0 && w.taken > 1 {
+            range.1 = range.1.min((w.items - 1) / (w.taken - 1));
         }
     }
-    (range.0..=range.1).filter(|&b| all(b, &ahead)).collect()
+    let fits = |b: &usize| one_short(*b) && all(*b, &ahead);
+    (range.0..=range.1).filter(fits).collect()
 }
 
 #[cfg(test)]
@@ -214,14 +224,17 @@ mod tests {
         if short.len() == 1 {
             return short;
         }
-        fit(&|n, m, _, b| n % b == 0 && m <= n / b && n / b <= m + AHEAD)
+        let ahead = fit(&|n, m, _, b| m <= n.div_ceil(b) && n.div_ceil(b) <= m + AHEAD);
+        let one_short = |b: &usize| workers.iter().filter(|w| w.0 % b != 0).count() <= 1;
+        ahead.into_iter().filter(one_short).collect()
     }
 
     #[test]
     fn sizes_are_those_found_by_trying_all() {
         assert_eq!(of(&[(12, 4, false), (9, 3, true)]), vec![3]);
         assert_eq!(of(&[(12, 4, false), (11, 4, true)]), vec![3]);
-        assert_eq!(of(&[(12, 4, false), (11, 4, false)]), Vec::<usize>::new());
+        // The record may have been cut: batches of two then lie ready, or the last of three is a short one.
+        assert_eq!(of(&[(12, 4, false), (11, 4, false)]), vec![2, 3]);
         let mut seed = 7_u64;
         let mut next = |n: usize| {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

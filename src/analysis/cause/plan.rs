@@ -246,13 +246,17 @@ impl Known<'_> {
             let since = iterator.since;
             let from = loading.partition_point(|w| when(w) <= since && when(w).is_some());
             let own = loading[from..].iter().copied();
-            let fresh: Vec<Worker> = match order {
+            let mut fresh: Vec<Worker> = match order {
                 Order::Pids | Order::Ids if groups.is_empty() => loading.clone(),
                 Order::Pids | Order::Ids => Vec::new(),
                 _ => own
                     .take_while(|w| when(w).is_some_and(|t| t <= end))
                     .collect(),
             };
+            if order == Order::Forks {
+                let earlier = self.of_earlier_iterators(&fresh, &when);
+                fresh.drain(..earlier);
+            }
             let is_fresh = !fresh.is_empty();
             if is_fresh {
                 groups.push(fresh.clone());
@@ -267,6 +271,28 @@ impl Known<'_> {
             });
         }
         (Some(order).filter(|_| !loading.is_empty()), out)
+    }
+
+    /// How many of these workers, by their forks, served iterators whose waits are not in the record: a loader asks for the
+    /// first batch when it has forked all its workers, so that who had loaded an item before is not of the same iterator.
+    fn of_earlier_iterators(
+        &self,
+        workers: &[Worker],
+        when: &dyn Fn(&Worker) -> Option<i64>,
+    ) -> usize {
+        let first_item = |w: &Worker| {
+            let loader = self.loaders.get(w)?;
+            (!loader.items.is_empty()).then(|| loader.item(0).end)
+        };
+        let mut from = 0;
+        let mut loaded = i64::MAX;
+        for (place, worker) in workers.iter().enumerate() {
+            if when(worker).is_some_and(|fork| fork > loaded.saturating_add(self.tolerance)) {
+                (from, loaded) = (place, i64::MAX);
+            }
+            loaded = loaded.min(first_item(worker).unwrap_or(i64::MAX));
+        }
+        from
     }
 
     /// How many items a batch can have, where nothing else tells where one ends.

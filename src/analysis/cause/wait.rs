@@ -288,8 +288,7 @@ impl Scene<'_> {
         frames: &Seen,
     ) -> Cause {
         let range = batches.all[made.batch].range;
-        // Whether it was late at all is not known then, and what it was late for even less.
-        if (1..=self.apart).contains(&range.end.saturating_sub(wait.start)) {
+        if is_in_doubt(range.end.saturating_sub(wait.start), self.apart) {
             return Cause {
                 reason: Some(Reason::ClockTooWide),
                 ..self.blank(partition::whole(self.sum(), wait, Part::Unknown))
@@ -437,6 +436,12 @@ fn kind(cause: &Cause, length: i64) -> Kind {
     }
 }
 
+/// Whether a batch that was `late` may have been ready in time, by clocks that may be so far `apart`, ns: what it was late
+/// for is not known then either.
+fn is_in_doubt(late: i64, apart: i64) -> bool {
+    (1..=apart).contains(&late)
+}
+
 /// Counts places, and how many were below another: a tree of sums.
 struct Counter(Vec<usize>);
 
@@ -466,6 +471,16 @@ impl Counter {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn clocks_leave_a_batch_in_doubt_that_is_late_by_less() {
+        assert!(is_in_doubt(1, 20_000) && is_in_doubt(20_000, 20_000));
+        // Later than the clocks can explain, ready in time, one clock.
+        assert!(
+            !is_in_doubt(20_001, 20_000) && !is_in_doubt(0, 20_000) && !is_in_doubt(-5, 20_000)
+        );
+        assert!(!is_in_doubt(1, 0));
+    }
 
     #[test]
     fn places_below_are_counted() {

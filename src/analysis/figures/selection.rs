@@ -11,7 +11,7 @@ use crate::analysis::base::gpus::unite_all;
 use crate::analysis::base::layer_sets::Owner;
 use crate::analysis::layers::ids::LayerId;
 use crate::analysis::sums::intervals::Union;
-use crate::analysis::sums::stats::percentile;
+use crate::analysis::sums::stats::summary;
 use crate::model::LaneId;
 use crate::time::TimeRange;
 
@@ -399,13 +399,8 @@ impl Analysis {
             if cancel.load(Ordering::Relaxed) {
                 return None;
             }
-            let row = (|| {
-                Some(Percentiles {
-                    median: percentile(&mut values, 50)?,
-                    p95: percentile(&mut values, 95)?,
-                    max: values.iter().copied().max()?,
-                })
-            })();
+            let row =
+                summary(&mut values).map(|[median, p95, max]| Percentiles { median, p95, max });
             Some((layer, row))
         };
         let rows: Vec<(LayerId, Option<Percentiles>)> =

@@ -37,6 +37,8 @@ pub struct Run {
     pub ids: bool,
     /// Waits do not say which of their iterator they are, and the loop is recorded from this one on.
     pub late_by: usize,
+    /// Epochs at the beginning of which only the workers were recorded.
+    pub unseen: usize,
 }
 
 impl Default for Run {
@@ -57,6 +59,7 @@ impl Default for Run {
             out_of_order: false,
             ids: false,
             late_by: 0,
+            unseen: 0,
         }
     }
 }
@@ -229,7 +232,8 @@ pub fn write(folder: &Path, run: &Run) -> Vec<Truth> {
             let (end, pid) = ready.remove(&next).expect("made");
             let start = if k == 0 { began } else { now };
             now = now.max(end) + HAND_OVER;
-            if k >= run.late_by {
+            let seen = k >= run.late_by && epoch >= run.unseen;
+            if seen {
                 let count = match run.late_by {
                     0 => format!("\"count\":{}", k + 1),
                     _ => String::new(),
@@ -240,7 +244,7 @@ pub fn write(folder: &Path, run: &Run) -> Vec<Truth> {
             let place = group.iter().position(|&p| p == pid).unwrap_or(0);
             left[place] -= 1;
             ask(now, &mut left, &mut loader, &mut ready);
-            if k >= run.late_by {
+            if seen {
                 main.span("forward", "compute", now + 30, now + run.body, "");
             }
             now += run.body + 30;
