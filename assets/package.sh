@@ -42,6 +42,7 @@ wheel() {
     size=$(stat -c %s "$file")
     printf '%s: %s bytes\n' "${file##*/}" "$size"
     [ "$size" -le "$limit" ] || fail "the wheel is larger than $limit bytes"
+    python3 -m zipfile --list "$file" | grep -q 'licenses/.*THIRD_PARTY.txt' || fail "the wheel lacks the notices of others' code"
     try_wheel "$file"
 }
 
@@ -104,6 +105,7 @@ PYTHON
     install -Dm644 assets/desktop/stallscope.xml "$tree/usr/share/mime/packages/stallscope.xml"
     install -Dm644 assets/desktop/stallscope.svg "$tree/usr/share/icons/hicolor/scalable/apps/stallscope.svg"
     install -m644 LICENSE "$tree/usr/share/doc/stallscope/copyright"
+    install -m644 assets/THIRD_PARTY.txt "$tree/usr/share/doc/stallscope/THIRD_PARTY.txt"
     cat >"$tree/DEBIAN/control" <<CONTROL
 Package: stallscope
 Version: $version
@@ -148,6 +150,7 @@ crate() {
     printf 'the crate has %s files\n' "$(wc -l <<<"$list")"
 }
 
+assets/third_party.py --check
 for part in "${what[@]}"; do
     case $part in
         wheel | deb | crate) "$part" ;;
