@@ -8,8 +8,11 @@ use super::check::{self, Line, Outcome};
 use super::recordings::{self, Recorded};
 use super::table::printable;
 use crate::analysis::compare::{
-    CompareOptions, Comparison, Effect, StepShare, Wording, compare, decimals, signed,
+    CompareOptions, Comparison, Effect, StepShare, UnlikeWhat, Wording, compare, decimals, signed,
 };
+
+/// What to do where the programs are unlike.
+const OTHER_PROGRAM: &str = "Of unlike programs the limit is not judged: --allow-other-program judges the steps all the same.";
 
 /// Runs the command.
 pub fn run(args: &Check, out: &mut dyn Write) -> Result<u8, CliError> {
@@ -71,6 +74,9 @@ fn slowdown(found: &Comparison, args: &Check) -> (Line, Vec<String>) {
     if found.refused.is_none() {
         let unlike = found.unlike.iter().filter(effects);
         below.extend(unlike.map(|u| found.unlike_text(u)));
+        if found.is_unlike(UnlikeWhat::Program) && !args.allow_other_program {
+            below.push(OTHER_PROGRAM.to_owned());
+        }
     }
     let question = found.question();
     let measured = question.and_then(|q| {

@@ -3,10 +3,11 @@
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::CliError;
 use super::args::Scope;
-use super::load::Opened;
+use super::load::{self, Opened};
 use super::losses::Losses;
 use super::messages::warn;
 use crate::analysis::{Analysis, ArgSource, Found, GoOn, Options, Rules, placed_with};
@@ -80,7 +81,10 @@ pub fn analyse_as(opened: Opened, scope: &Scope, causes: bool) -> Result<Analyse
     let args = |spans: &[SpanId], go_on: &GoOn<'_>, found: &mut Found<'_>| {
         unplaced.each(spans, go_on, found);
     };
-    let trace = placed_with(trace, &rules, scope.clocks(), &args, &|| true);
+    let clocks = scope.clocks();
+    let trace = load::working("Relating clocks", || {
+        placed_with(trace, &rules, clocks, &args, &|| true)
+    });
     let reader = Arc::new(SharedArgs::new(Arc::clone(&trace)));
     let args = |spans: &[SpanId], go_on: &GoOn<'_>, found: &mut Found<'_>| {
         reader.each(spans, go_on, found);
@@ -91,12 +95,18 @@ pub fn analyse_as(opened: Opened, scope: &Scope, causes: bool) -> Result<Analyse
         clocks: scope.clocks(),
         ..Options::default()
     };
-    let go_on = |_permille| true;
     let build = match causes {
         true => Analysis::with_args,
         false => Analysis::without_causes,
     };
-    let built = build(Arc::clone(&trace), &rules, &options, &args, &go_on);
+    let done = AtomicU32::new(0);
+    let line = || format!("Analysing: {} %", done.load(Ordering::Relaxed) / 10);
+    let built = load::watched(&line, || {
+        build(Arc::clone(&trace), &rules, &options, &args, &|permille| {
+            done.store(permille, Ordering::Relaxed);
+            true
+        })
+    });
     // Nobody cancels: the progress function above never says stop.
     let analysis = built.map_err(|e| CliError::Usage(e.to_string()))?;
     unused_loops(&analysis, &options, scope)?;

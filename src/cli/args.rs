@@ -6,6 +6,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 pub use super::percent::Percent;
+pub use super::style::Colour;
 use crate::analysis::ClockSettings;
 use crate::analysis::{IssueKind, StepClass};
 use crate::schema::Document;
@@ -50,6 +51,9 @@ pub struct Cli {
         requires = "paths"
     )]
     pub ranks: Vec<u32>,
+    /// When text is coloured; auto is on a terminal, unless NO_COLOR is set.
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Colour::Auto, global = true, hide_possible_values = true)]
+    pub color: Colour,
 }
 
 /// The commands.

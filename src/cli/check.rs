@@ -7,6 +7,7 @@ use super::analyse::{self, Analysed};
 use super::args::{Check, Overlap, Percent};
 use super::losses::Losses;
 use super::steady::Steady;
+use super::style::{Style, Tone};
 use super::table::{Table, percent, printable, sentence};
 use super::{CliError, EXIT_BROKEN, EXIT_INCONCLUSIVE, EXIT_UNREADABLE, load};
 use crate::analysis::{
@@ -95,8 +96,18 @@ pub fn conclude(
     } else {
         0
     };
+    let style = Style::out();
+    let table = t.render();
+    // The first line is the headings.
+    let outcomes = std::iter::once(None).chain(lines.iter().map(|l| Some(l.outcome)));
+    let rows = table.split_inclusive('\n').zip(outcomes);
+    let rows = rows.map(|(row, outcome)| match outcome {
+        Some(Outcome::Broken) => style.paint(Tone::Exceeded, row),
+        Some(Outcome::Inconclusive) => style.paint(Tone::Loss, row),
+        Some(Outcome::Holds) | None => row.to_owned(),
+    });
     let below = below.iter().map(|text| sentence(&printable(text)));
-    let text: String = std::iter::once(t.render()).chain(below).collect();
+    let text: String = rows.chain(below).collect();
     super::written(code, out.write_all(text.as_bytes()))
 }
 
@@ -532,8 +543,8 @@ fn overlap(a: &Analysed, limit: &Overlap) -> Vec<Line> {
         let what = if many {
             format!(
                 "{what} ({}, {})",
-                a.analysis.stream_key(p.first),
-                a.analysis.stream_key(p.second)
+                a.analysis.stream_label(p.first),
+                a.analysis.stream_label(p.second)
             )
         } else {
             what.clone()

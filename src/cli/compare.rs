@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::CliError;
 use super::args::{Compare, Percent, Scope};
 use super::recordings::{self, Recorded};
+use super::style::{Style, Tone};
 use super::table::{ms, printable, sentence, shorten};
 use crate::analysis::compare::{
     Answer, CompareOptions, Comparison, Effect, KernelRow, Kernels, Presence, RankComparison,
@@ -73,7 +74,8 @@ fn text(found: &Comparison, before: &[String], after: &[String]) -> String {
         }
     }
     out.push('\n');
-    out.push_str(&sentence(&printable(&found.headline())));
+    let headline = sentence(&printable(&found.headline()));
+    out.push_str(&Style::out().paint(Tone::Headline, &headline));
     if found.refused.is_some() {
         return out;
     }

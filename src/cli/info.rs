@@ -13,6 +13,7 @@ use super::args::Info;
 use super::load::{self, Opened};
 use super::notices;
 use super::runs;
+use super::style::{Style, Tone};
 use super::table::{self, Table, printable};
 use crate::analysis::{Found, GoOn, Identity, OsProcess, Rules, counted};
 use crate::import::{FileReport, SharedArgs};
@@ -458,7 +459,11 @@ fn notices_text(out: &mut String, opened: &Opened) {
     let many = opened.report.files.len() > 1;
     let all: Vec<_> = opened.report.notices.iter().collect();
     for line in notices::lines(&opened.trace, &all, many) {
-        out.push_str(&table::sentence(&line));
+        let text = table::sentence(&line.text);
+        out.push_str(&match line.lost {
+            true => Style::out().paint(Tone::Loss, &text),
+            false => text,
+        });
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use super::CliError;
@@ -17,6 +17,13 @@ use crate::time::format_count;
 
 /// How often the progress line changes.
 const TICK: Duration = Duration::from_millis(150);
+/// How long the program works before it says how far it is.
+const QUIET: Duration = Duration::from_secs(1);
+/// Characters of the progress line: one that wraps could not be taken back.
+const ROOM: usize = 78;
+
+/// When the program first had something to do.
+static BEGUN: OnceLock<Instant> = OnceLock::new();
 
 /// What was opened and how long it took.
 pub struct Opened {
@@ -72,23 +79,29 @@ pub fn open(paths: &[PathBuf], how: &Open) -> Result<Opened, CliError> {
 fn watch<T>(work: impl FnOnce(&Progress) -> T) -> T {
     let progress = Progress::new();
     let line = || {
-        let of = match progress.total() {
-            0 => String::new(),
-            total => format!(" of {}", table::bytes(total)),
+        let (done, total) = (progress.done(), progress.total());
+        // Bytes are counted once their block was read: before, there is nothing to say of them.
+        let of = match (done, total) {
+            (0, _) | (_, 0) => String::new(),
+            _ => format!("{} of {}, ", table::bytes(done), table::bytes(total)),
         };
-        format!(
-            "{}: {}{of}, {} events",
-            progress.phase().label(),
-            table::bytes(progress.done()),
-            format_count(progress.events()),
-        )
+        let events = format_count(progress.events());
+        format!("{}: {of}{events} events", progress.phase().label())
     };
     watched(&line, || work(&progress))
 }
 
-/// Runs `work` and meanwhile writes on stderr how far it is, while that is a terminal.
+/// Runs `work`, of which nobody knows how far it is.
+pub fn working<T>(what: &str, work: impl FnOnce() -> T) -> T {
+    watched(&|| format!("{what} …"), work)
+}
+
+/// Runs `work` and meanwhile writes on stderr how far it is, while that is a terminal and the program has worked for a
+/// while.
 pub fn watched<T>(line: &(impl Fn() -> String + Sync), work: impl FnOnce() -> T) -> T {
-    if !std::io::stderr().is_terminal() {
+    BEGUN.get_or_init(Instant::now);
+    let dumb = std::env::var_os("TERM").is_some_and(|t| t == "dumb");
+    if dumb || !std::io::stderr().is_terminal() {
         return work();
     }
     let over = AtomicBool::new(false);
@@ -109,15 +122,14 @@ pub fn watched<T>(line: &(impl Fn() -> String + Sync), work: impl FnOnce() -> T)
 fn show(line: &impl Fn() -> String, over: &AtomicBool) {
     let mut err = std::io::stderr();
     let mut shown = false;
-    let begun = Instant::now();
+    let begun = BEGUN.get_or_init(Instant::now);
     while !over.load(Ordering::Relaxed) {
         std::thread::park_timeout(TICK);
-        // What is read at once needs no progress.
-        if over.load(Ordering::Relaxed) || begun.elapsed() < 2 * TICK {
+        if over.load(Ordering::Relaxed) || begun.elapsed() < QUIET {
             continue;
         }
         shown = true;
-        let _ = write!(err, "\r\x1b[K{}", line());
+        let _ = write!(err, "\r\x1b[K{}", table::shorten(&line(), ROOM));
         let _ = err.flush();
     }
     if shown {

@@ -32,7 +32,7 @@ pub fn look(paths: &[PathBuf], trace: &Trace, report: &ImportReport) -> Losses {
         lost.push(notice);
     }
     for line in notices::lines(trace, &lost, true) {
-        warn(&line);
+        warn(&line.text);
     }
     losses
 }

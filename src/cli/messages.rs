@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use super::style::{Style, Tone};
 use super::table::printable;
 
 /// Writes a remark to stderr.
@@ -11,5 +12,7 @@ pub fn note(text: &str) {
 
 /// Writes a warning to stderr.
 pub fn warn(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "Warning: {}", printable(text));
+    let text = format!("Warning: {}", printable(text));
+    let text = Style::err().paint(Tone::Loss, &text);
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
 }

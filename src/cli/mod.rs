@@ -41,6 +41,7 @@ mod schema;
 mod shell;
 mod spare;
 mod steady;
+mod style;
 mod table;
 mod trim;
 mod whatif;
@@ -119,6 +120,7 @@ pub fn start() -> Request {
             return Request::Done(ExitCode::from(code));
         }
     };
+    style::choose(cli.color);
     let command = match cli.command {
         None => match mistyped(&cli.paths) {
             Some(text) => return Request::Done(finish(Err(CliError::Usage(text)))),
@@ -138,6 +140,18 @@ pub fn start() -> Request {
     let result = run(command, &mut out);
     let result = result.and_then(|code| written(code, out.flush()));
     Request::Done(finish(result))
+}
+
+/// Runs a command with its answer going to `out`, as [`start`] does with stdout, and gives its exit code. Opens no window and
+/// unpacks no sample: of those the answer is that of wrong usage. What went wrong is not said.
+pub fn command_line(words: &[&str], out: &mut dyn Write) -> u8 {
+    let command = match Cli::try_parse_from(words).map(|cli| cli.command) {
+        Ok(Some(Command::Demo(_)) | None) => return EXIT_USAGE,
+        Ok(Some(command)) => command,
+        Err(error) if error.use_stderr() => return EXIT_USAGE,
+        Err(_help) => return 0,
+    };
+    run(command, out).unwrap_or_else(|error| error.code())
 }
 
 /// The exit code of a command whose answer was written, or not: a reader that has seen enough changes nothing, and what

@@ -5,15 +5,23 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::table::printable;
-use crate::import::{Notice, NoticeKind};
+use crate::import::{Loss, Notice, NoticeKind};
 use crate::model::Trace;
 use crate::time::format_count;
 
 /// Notices of one reason that are shown each; of more, the rest is counted.
 const EACH: usize = 3;
 
+/// A line of text.
+pub struct Line {
+    /// What it says.
+    pub text: String,
+    /// Something of the input did not get into the timeline.
+    pub lost: bool,
+}
+
 /// Notices as lines of text: of many with the same reason the first ones and a count.
-pub fn lines(trace: &Trace, notices: &[&Notice], many: bool) -> Vec<String> {
+pub fn lines(trace: &Trace, notices: &[&Notice], many: bool) -> Vec<Line> {
     let mut of_reason: BTreeMap<(NoticeKind, &str), usize> = BTreeMap::new();
     for n in notices {
         *of_reason.entry((n.kind, n.code)).or_default() += 1;
@@ -21,17 +29,18 @@ pub fn lines(trace: &Trace, notices: &[&Notice], many: bool) -> Vec<String> {
     let mut shown: BTreeMap<(NoticeKind, &str), usize> = BTreeMap::new();
     let mut out = Vec::new();
     for n in notices {
+        let lost = n.loss != Loss::Nothing;
         let key = (n.kind, n.code);
         let (all, before) = (of_reason[&key], shown.entry(key).or_default());
         *before += 1;
         if *before <= EACH || all <= EACH + 1 {
-            out.push(to_text(trace, n, many));
+            let text = to_text(trace, n, many);
+            out.push(Line { text, lost });
         } else if *before == EACH + 1 {
             let rest = format_count((all - EACH) as u64);
             let kind = n.kind.label();
-            out.push(format!(
-                "{kind}: the same of {rest} more files; `info --json` lists all"
-            ));
+            let text = format!("{kind}: the same of {rest} more files; `info --json` lists all");
+            out.push(Line { text, lost });
         }
     }
     out

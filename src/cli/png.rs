@@ -34,7 +34,9 @@ pub fn run(args: &Png, out: &mut dyn Write) -> Result<u8, CliError> {
         ..drawn.options.clone()
     };
     let trace = drawn.analysed.analysis.trace();
-    let made = png::render_png(trace, &drawn.analysed.analysis, &drawn.rows, &options);
+    let made = load::working("Drawing", || {
+        png::render_png(trace, &drawn.analysed.analysis, &drawn.rows, &options)
+    });
     let made = made.map_err(failed)?;
     let size = made.layout;
     let text = format!("{} × {} pixels", size.width, size.height);
@@ -60,7 +62,10 @@ pub fn run_svg(args: &Picture, out: &mut dyn Write) -> Result<u8, CliError> {
     };
     let (analysis, options) = (&drawn.analysed.analysis, &drawn.options);
     let trace = analysis.trace();
-    let made = render_svg(trace, analysis, &drawn.rows, options).map_err(failed)?;
+    let made = load::working("Drawing", || {
+        render_svg(trace, analysis, &drawn.rows, options)
+    });
+    let made = made.map_err(failed)?;
     let size = made.layout;
     let text = format!("{} × {} points", size.width, size.height);
     drawn.write(args, (made.svg.as_bytes(), &text), size, out)

@@ -7,6 +7,7 @@ use super::args::Ranks as Args;
 use super::messages::warn;
 #[cfg(feature = "png")]
 use super::ranks_png;
+use super::style::{Style, Tone};
 use super::table::{Table, bytes, ms, percent, printable, sentence};
 use super::{CliError, EXIT_INCONCLUSIVE, EXIT_UNREADABLE, analyse, load};
 use crate::analysis::{Across, LateCause, LateRank, counted};
@@ -113,7 +114,9 @@ fn of_run(out: &mut String, run: &RunOfRanks) {
     }
     out.push_str("\nVerdict\n");
     let said = &across.job.text;
-    for text in [&said.verdict, &said.why, &said.next] {
+    let headline = sentence(&printable(&said.verdict));
+    out.push_str(&Style::out().paint(Tone::Headline, &headline));
+    for text in [&said.why, &said.next] {
         if !text.is_empty() {
             out.push_str(&sentence(&printable(text)));
         }

@@ -8,7 +8,7 @@ use crate::model::StreamId;
 
 /// Two streams of one GPU.
 pub const STREAM_PAIR: &[Column<StreamPair>] = columns! { StreamPair:
-    "streams" "Streams" "The two streams": Text(|a, p| Some(keys(a, p).into())), text("streams"), only_in(Report);
+    "streams" "Streams" "The two streams": Text(|a, p| Some(names(a, p).into())), text("streams"), only_in(Report);
     "gpu" "GPU" "Device number": Text(|a, p| Some(gpu(a, p).into())), only_in(Panel);
     "first" "First" "One stream": Text(|a, p| Some(name(a, p.first).into())), only_in(Panel);
     "second" "Second" "The other stream": Text(|a, p| Some(name(a, p.second).into())), only_in(Panel);
@@ -29,9 +29,9 @@ pub const STREAM_PAIR: &[Column<StreamPair>] = columns! { StreamPair:
         Time(|_, p| Some(p.comm_kernel + p.kernel_comm)), text("comm/kernels"), only_in(Report);
 };
 
-fn keys(analysis: &Analysis, pair: &StreamPair) -> String {
-    let key = |s| analysis.stream_key(s);
-    format!("{} and {}", key(pair.first), key(pair.second))
+fn names(analysis: &Analysis, pair: &StreamPair) -> String {
+    let name = |s| analysis.stream_label(s);
+    format!("{} and {}", name(pair.first), name(pair.second))
 }
 
 fn gpu(analysis: &Analysis, pair: &StreamPair) -> String {

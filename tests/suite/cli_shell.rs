@@ -1,21 +1,12 @@
 //! What a shell and a build server ask for beside figures: completions, the manual page, short and partial reports.
 
-use std::process::Command;
-
+use crate::common::program::run;
 use crate::common::{repository, shared};
-
-/// Exit code, stdout, stderr.
-fn run(args: &[&str]) -> (Option<i32>, String, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_stallscope"));
-    let out = command.args(args).output().expect("runs");
-    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
-    (out.status.code(), text(out.stdout), text(out.stderr))
-}
 
 /// What a command that succeeds prints.
 fn printed(args: &[&str]) -> String {
     let (code, out, err) = run(args);
-    assert_eq!(code, Some(0), "{args:?}: {err}");
+    assert_eq!(code, 0, "{args:?}: {err}");
     out
 }
 
@@ -37,8 +28,16 @@ fn completions_and_manual_follow_from_the_commands() {
         page.contains("stallscope\\-report") && page.contains("\\-\\-brief"),
         "{page}"
     );
+    for usage in [
+        "[\\-\\-range A..B]",
+        "[\\-\\-json]",
+        "PATH…",
+        "[\\-\\-color WHEN]",
+    ] {
+        assert!(page.contains(usage), "`{usage}` is missing in:\n{page}");
+    }
     let (code, _, err) = run(&["man", "nothing"]);
-    assert_eq!(code, Some(2), "{err}");
+    assert_eq!(code, 2, "{err}");
 }
 
 #[test]
@@ -119,4 +118,55 @@ fn the_list_of_samples_is_whole() {
         text.contains("torch_0_workers.json.gz: torch.profiler, 0 workers"),
         "{text}"
     );
+}
+
+#[test]
+fn names_are_a_part_only_where_they_are_asked_for() {
+    let path = sample("torch_0_workers.json.gz");
+    let text = printed(&["report", "--only", "waits,names", &path]);
+    assert!(text.contains("\nWaiting for data"), "{text}");
+    assert!(text.contains("ProfilerStep#"), "{text}");
+    assert!(text.contains("self: total without"), "{text}");
+    let all = printed(&["report", &path]);
+    assert!(!all.contains("self: total without"), "{all}");
+}
+
+#[test]
+fn threads_and_streams_have_names_in_text_and_keys_in_json() {
+    let path = sample("torch_0_workers.json.gz");
+    let text = printed(&["report", &path]);
+    assert!(text.contains("of the loop on main thread (4200)"), "{text}");
+    assert!(text.contains("\n  stream 7 "), "{text}");
+    assert!(!text.contains("C4200") && !text.contains("G0.7"), "{text}");
+    let json = printed(&["report", "--json", &path]);
+    assert!(json.contains("\"C4200.4200\"") && json.contains("\"G0.7\""));
+}
+
+#[test]
+fn colours_are_few_and_only_where_they_are_asked_for() {
+    let path = sample("torch_0_workers.json.gz");
+    let plain = printed(&["report", &path]);
+    assert!(!plain.contains('\u{1b}'), "a pipe is no terminal");
+    assert_eq!(printed(&["report", "--color", "never", &path]), plain);
+    let coloured = printed(&["report", "--color", "always", &path]);
+    assert!(coloured.contains("\u{1b}[1m  Input-bound: "), "{coloured}");
+    // Nothing but colours is added.
+    let bare = ["1", "31", "33", "0"].iter().fold(coloured, |t, code| {
+        t.replace(&format!("\u{1b}[{code}m"), "")
+    });
+    assert_eq!(bare, plain);
+    for form in ["--markdown", "--json", "--csv"] {
+        let text = printed(&["report", "--color", "always", form, &path]);
+        assert!(!text.contains('\u{1b}'), "{form}");
+    }
+    let limit = ["check", &path, "--max-exposed-wait", "5%"];
+    let (code, out, _) = run(&[&limit[..], &["--color", "always"]].concat());
+    assert_eq!(code, 3);
+    assert!(
+        out.lines()
+            .any(|l| l.starts_with("\u{1b}[31m") && l.ends_with("\u{1b}[0m")),
+        "{out}"
+    );
+    let (_, out, _) = run(&limit);
+    assert!(!out.contains('\u{1b}'), "{out}");
 }

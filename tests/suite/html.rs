@@ -3,27 +3,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use proptest::prelude::*;
 use roxmltree::{Document, Node, ParsingOptions};
 use serde_json::{Value, json};
 use stallscope::export::html::Privacy;
 
+use crate::common::program::run;
 use crate::common::{repository, scratch, shared};
-
-/// Exit code, stdout and stderr.
-fn run(args: &[&str]) -> (i32, String, String) {
-    let mut program = Command::new(env!("CARGO_BIN_EXE_stallscope"));
-    program.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
-    let out = program.args(args).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    (
-        out.status.code().unwrap(),
-        text(out.stdout),
-        text(out.stderr),
-    )
-}
 
 fn page(args: &[&str]) -> String {
     let (code, out, err) = run(&[&["report", "--html", "-"], args].concat());

@@ -3,30 +3,17 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use proptest::prelude::*;
 use serde_json::Value;
 
+use crate::common::program::run;
 use crate::common::{scratch, shared};
 use crate::late_ranks::{Step, job};
 use crate::simulation::model::{Late, LateIn};
 
 const US: i64 = 1_000;
 const MS: i64 = 1_000_000;
-
-/// Exit code, stdout, stderr.
-fn run(args: &[&str]) -> (i32, String, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_stallscope"));
-    command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
-    let out = command.args(args).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (
-        out.status.code().unwrap(),
-        text(out.stdout),
-        text(out.stderr),
-    )
-}
 
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()

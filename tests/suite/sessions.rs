@@ -2,26 +2,13 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use roxmltree::Document;
 use serde_json::{Value, json};
 use stallscope::session::{Kept, Look, Session};
 
+use crate::common::program::run;
 use crate::common::{repository, scratch};
-
-/// Exit code, stdout and stderr.
-fn run(args: &[&str]) -> (i32, String, String) {
-    let mut program = Command::new(env!("CARGO_BIN_EXE_stallscope"));
-    program.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
-    let out = program.args(args).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    (
-        out.status.code().unwrap(),
-        text(out.stdout),
-        text(out.stderr),
-    )
-}
 
 fn texts(svg: &str) -> Vec<String> {
     let document = Document::parse(svg).unwrap();

@@ -121,6 +121,8 @@ pub struct Comparison {
     pub unlike: Vec<Unlike>,
     /// What defines the steps of both.
     pub steps_how: Option<StepClass>,
+    /// What was asked to define them.
+    pub steps_asked: Option<StepClass>,
     /// Sides whose own steps are defined otherwise: (before, after).
     pub steps_recomputed: [bool; 2],
     /// Changes below this share of the step are small.
@@ -168,6 +170,7 @@ pub fn compare(before: &[Recording], after: &[Recording], options: &CompareOptio
         refused: None,
         unlike: unlike::refusals(before, after, options.alike),
         steps_how: options.alike.class,
+        steps_asked: options.alike.asked,
         steps_recomputed: options.alike.recomputed,
         limit: options.limit,
         recordings: [before.len(), after.len()],

@@ -274,7 +274,7 @@ impl Comparison {
     #[must_use]
     pub fn headline(&self) -> String {
         if let Some(refused) = self.unlike.iter().find(|u| Some(u.what) == self.refused) {
-            return refused.text();
+            return self.unlike_text(refused);
         }
         match self.question() {
             Some(question) => self.wording(question).headline(question),
@@ -320,8 +320,14 @@ impl Comparison {
     /// A difference of the sides in a sentence.
     #[must_use]
     pub fn unlike_text(&self, unlike: &Unlike) -> String {
-        match unlike.what {
-            UnlikeWhat::RunsAhead => self.runs_ahead_text(),
+        match (unlike.what, self.steps_asked) {
+            (UnlikeWhat::RunsAhead, _) => self.runs_ahead_text(),
+            (UnlikeWhat::Steps, Some(asked)) => format!(
+                "Not every rank can give steps of the class asked for, `{}` (by themselves they are defined by {} before and by {} after): nothing is compared.",
+                asked.key(),
+                unlike.before.text(),
+                unlike.after.text(),
+            ),
             _ => unlike.text(),
         }
     }

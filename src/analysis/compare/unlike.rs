@@ -114,6 +114,8 @@ pub struct Alike {
     pub class: Option<StepClass>,
     /// Sides (before, after) that have to be read again, with that class.
     pub recomputed: [bool; 2],
+    /// The class that was asked for, which left no choice.
+    pub asked: Option<StepClass>,
 }
 
 fn ranks(side: &[Recording]) -> impl Iterator<Item = &Sample> {
@@ -136,6 +138,7 @@ impl Alike {
             return Self {
                 class: Some(class),
                 recomputed: [false; 2],
+                asked: forced,
             };
         }
         let fits = |class: &StepClass| {
@@ -148,6 +151,7 @@ impl Alike {
         Self {
             class,
             recomputed: how.map(|h| class.is_some() && h != only),
+            asked: forced,
         }
     }
 }

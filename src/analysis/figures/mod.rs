@@ -8,6 +8,7 @@ pub(super) mod gpu;
 pub(super) mod insight;
 pub(super) mod judged;
 pub(super) mod kernels;
+mod labels;
 pub(super) mod lag;
 pub(super) mod loading;
 pub(super) mod made;

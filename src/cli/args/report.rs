@@ -71,6 +71,8 @@ pub enum Part {
     Syncs,
     /// Pairs of streams.
     Streams,
+    /// Names that take the time, by layer; only where it is asked for.
+    Names,
     /// What was repaired, skipped, guessed or lost.
     Notices,
 }

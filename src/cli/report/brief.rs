@@ -3,6 +3,7 @@
 
 use super::super::analyse::Analysed;
 use super::super::steady::Steady;
+use super::super::style::Style;
 use super::super::table::{Table, ms, percent, printable};
 use super::head;
 use crate::time::about_ns;
@@ -20,7 +21,7 @@ const HEADINGS: [&str; 4] = ["rank", "step", "exposed wait", "GPU busy"];
 /// As text.
 pub fn text(out: &mut String, a: &Analysed) {
     head::title(out, a);
-    head::verdicts(out, a);
+    head::verdicts(out, a, Style::out());
     let mut table = Table::new(&HEADINGS);
     for n in numbers(a) {
         table.row(vec![n.rank.to_string(), n.step, n.exposed, n.busy]);
@@ -39,7 +40,7 @@ pub fn markdown(out: &mut String, a: &Analysed) {
     ));
     // All that the report says of it, reservations too.
     let mut said = String::new();
-    head::verdicts(&mut said, a);
+    head::verdicts(&mut said, a, Style::PLAIN);
     paragraphs(out, &said);
     out.push_str(&format!(
         "\n| {} |\n|---:|---:|---:|---:|\n",
@@ -53,7 +54,7 @@ pub fn markdown(out: &mut String, a: &Analysed) {
     }
     out.push_str("\nexposed wait: the loop waited for data and the GPU had nothing to do.\n");
     let mut notices = String::new();
-    head::notices_list(&mut notices, a);
+    head::notices_list(&mut notices, a, Style::PLAIN);
     paragraphs(out, &notices);
 }
 

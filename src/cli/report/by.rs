@@ -27,8 +27,7 @@ struct Group<'a> {
 /// Prints the table.
 pub fn run(a: &Analysed, args: &Report, by: Key, out: &mut dyn Write) -> Result<u8, CliError> {
     let Key::Name = by;
-    let scope = a.rank.map_or(Scope::All, Scope::Rank);
-    let mut names = a.analysis.names(a.window, scope);
+    let mut names = names(a);
     if let Some(layer) = &args.by.layer {
         let wanted = layers(a, &names, layer)?;
         names.retain(|n| wanted.contains(&n.layer));
@@ -41,7 +40,10 @@ pub fn run(a: &Analysed, args: &Report, by: Key, out: &mut dyn Write) -> Result<
     let most = most.unwrap_or(if as_text { LISTED } else { usize::MAX });
     let groups = grouped(&names, most);
     if as_text {
-        out.write_all(text(a, &groups).as_bytes())?;
+        let mut text = String::new();
+        head::title(&mut text, a);
+        tables(&mut text, a, &groups);
+        out.write_all(text.as_bytes())?;
         return Ok(0);
     }
     let listed = groups.iter().flat_map(|g| &g.rows).copied();
@@ -114,12 +116,20 @@ fn grouped(names: &[NameTime], most: usize) -> Vec<Group<'_>> {
     groups
 }
 
-fn text(a: &Analysed, groups: &[Group<'_>]) -> String {
-    let mut out = String::new();
-    head::title(&mut out, a);
+/// The table as a part of the report.
+pub fn part(out: &mut String, a: &Analysed) {
+    tables(out, a, &grouped(&names(a), LISTED));
+}
+
+fn names(a: &Analysed) -> Vec<NameTime> {
+    let scope = a.rank.map_or(Scope::All, Scope::Rank);
+    a.analysis.names(a.window, scope)
+}
+
+fn tables(out: &mut String, a: &Analysed, groups: &[Group<'_>]) {
     if groups.is_empty() {
-        say(&mut out, "No span is there.");
-        return out;
+        say(out, "No span is there.");
+        return;
     }
     for group in groups {
         let info = a.analysis.layers().info(group.layer);
@@ -132,7 +142,7 @@ fn text(a: &Analysed, groups: &[Group<'_>]) -> String {
             counted(names, "name"),
             ms(own)
         );
-        heading(&mut out, &head);
+        heading(out, &head);
         let mut columns = shown(NAME_TIME, Output::Text, "");
         // A column in which nothing is known says nothing.
         columns.retain(|c| {
@@ -143,7 +153,7 @@ fn text(a: &Analysed, groups: &[Group<'_>]) -> String {
         out.push_str(&t.render());
         if group.left_out > 0 {
             let more = counted(group.left_out as u64, "more name");
-            say(&mut out, &format!("and {more}; --top N lists more"));
+            say(out, &format!("and {more}; --by name --top N lists more"));
         }
     }
     out.push('\n');
@@ -152,12 +162,11 @@ fn text(a: &Analysed, groups: &[Group<'_>]) -> String {
         "total: inside the range, summed over lanes; spans in each other count each. mean, p95 and max are of whole spans.",
     ];
     for note in notes {
-        say(&mut out, note);
+        say(out, note);
     }
     let idle = |r: &&NameTime| r.gpu_idle.is_some();
     if groups.iter().flat_map(|g| &g.rows).any(idle) {
         let note = "GPU idle: of the total, while the GPU of the rank had nothing to do.";
-        say(&mut out, note);
+        say(out, note);
     }
-    out
 }

@@ -5,7 +5,8 @@ use std::path::Path;
 use super::super::analyse::Analysed;
 use super::super::notices;
 use super::super::rows;
-use super::super::table::{Table, ms, percent, printable};
+use super::super::style::{Style, Tone};
+use super::super::table::{Table, ms, percent, printable, sentence};
 use super::{heading, of_rank, say};
 use crate::analysis::{JobVerdict, Verdict, counted};
 use crate::columns::{Output, RANK, shown};
@@ -137,7 +138,7 @@ pub fn waits(out: &mut String, a: &Analysed, rank: usize) {
         .max_by_key(|f| f.n)
         .filter(|_| r.wait.is_empty())
     {
-        let lane = printable(&a.analysis.trace().lane(other.lane).key);
+        let lane = printable(&a.analysis.thread_label(other.lane));
         let bound = r.wait_bound.map_or(String::new(), |ns| {
             format!(
                 " It waited beside an idle GPU for {} at most.",
@@ -172,7 +173,7 @@ pub fn waits(out: &mut String, a: &Analysed, rank: usize) {
     };
     let mut t = Table::new(&["", "ms", "of wait", "of window", "<"]);
     let waits = counted(n as u64, "wait");
-    let loop_name = printable(&a.analysis.trace().lane(lane).key);
+    let loop_name = printable(&a.analysis.thread_label(lane));
     t.row(part(
         "waited",
         total,
@@ -313,7 +314,7 @@ pub fn ranks(out: &mut String, a: &Analysed) {
 }
 
 /// What was repaired, skipped, guessed or not recorded.
-pub fn notices_list(out: &mut String, a: &Analysed) {
+pub fn notices_list(out: &mut String, a: &Analysed, style: Style) {
     let trace = a.analysis.trace();
     if a.report.notices.is_empty() && a.analysis.notices().is_empty() {
         return;
@@ -328,27 +329,41 @@ pub fn notices_list(out: &mut String, a: &Analysed) {
     let many = trace.sources().len() > 1;
     let all: Vec<_> = a.report.notices.iter().collect();
     for line in notices::lines(trace, &all, many) {
-        say(out, &line);
+        let text = sentence(&line.text);
+        out.push_str(&match line.lost {
+            true => style.paint(Tone::Loss, &text),
+            false => text,
+        });
     }
 }
 
 /// What bounds the job and, in a line each, its ranks; one rank alone in full.
-pub fn verdicts(out: &mut String, a: &Analysed) {
+pub fn verdicts(out: &mut String, a: &Analysed, style: Style) {
     let jobs = a.analysis.jobs(a.window);
     for job in &jobs {
         if job.ranks.len() > 1 && a.rank.is_none() {
-            of_job(out, a, job, jobs.len() > 1);
+            of_job(out, a, job, jobs.len() > 1, style);
             continue;
         }
         let shown = a.ranks();
         for verdict in job.ranks.iter().filter(|v| shown.contains(&v.rank)) {
-            in_full(out, a, verdict);
+            in_full(out, a, verdict, style);
         }
     }
 }
 
+/// What bounds the training, why, and what next.
+fn in_short(out: &mut String, said: [&str; 3], style: Style) {
+    let mut headline = String::new();
+    wrapped(&mut headline, said[0]);
+    out.push_str(&style.paint(Tone::Headline, &headline));
+    for text in said[1..].iter().filter(|t| !t.is_empty()) {
+        wrapped(out, text);
+    }
+}
+
 /// The job first, then a line for each rank.
-fn of_job(out: &mut String, a: &Analysed, job: &JobVerdict, several: bool) {
+fn of_job(out: &mut String, a: &Analysed, job: &JobVerdict, several: bool, style: Style) {
     let title = match several {
         true => format!("Verdict of run {}", a.analysis.collectives()[job.run].run),
         false => "Verdict".to_owned(),
@@ -359,9 +374,7 @@ fn of_job(out: &mut String, a: &Analysed, job: &JobVerdict, several: bool) {
         job.text.why.as_str(),
         job.text.next.as_str(),
     ];
-    for text in said.into_iter().filter(|t| !t.is_empty()) {
-        wrapped(out, text);
-    }
+    in_short(out, said, style);
     for what in &job.missing {
         let text = job.missing_text(&a.analysis.collectives()[job.run], *what);
         if !said[1].contains(&text) {
@@ -381,7 +394,7 @@ fn of_job(out: &mut String, a: &Analysed, job: &JobVerdict, several: bool) {
     missing(out, a, &job.ranks, &said);
 }
 
-fn in_full(out: &mut String, a: &Analysed, verdict: &Verdict) {
+fn in_full(out: &mut String, a: &Analysed, verdict: &Verdict, style: Style) {
     heading(out, &format!("Verdict{}", of_rank(a, verdict.rank)));
     let Some(first) = verdict.issues.first() else {
         return;
@@ -391,9 +404,7 @@ fn in_full(out: &mut String, a: &Analysed, verdict: &Verdict) {
         &first.text.why,
         &first.text.next,
     ];
-    for text in said.into_iter().filter(|t| !t.is_empty()) {
-        wrapped(out, text);
-    }
+    in_short(out, said, style);
     if !verdict.coverage.is_empty() {
         wrapped(out, &verdict.coverage);
     }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::analyse::{self, Analysed};
 use super::args::{Part, Report};
+use super::style::Style;
 use super::table::sentence;
 use super::{CliError, load, notices, recordings, runs};
 use crate::export;
@@ -26,6 +27,9 @@ mod windows;
 
 /// Ranks that are described in full; more of them get a line each (`--rank N` describes one).
 const IN_FULL: usize = 2;
+
+/// What takes its time once a large trace is analysed.
+const FIGURES: &str = "Working out the figures";
 
 /// Runs the command.
 pub fn run(args: &Report, out: &mut dyn Write) -> Result<u8, CliError> {
@@ -49,11 +53,12 @@ pub fn run(args: &Report, out: &mut dyn Write) -> Result<u8, CliError> {
     if args.csv {
         steps::csv(&analysed, out)?;
     } else if args.json {
-        let text = serde_json::to_string_pretty(&json(&analysed, args.windows, args.brief))
-            .map_err(std::io::Error::from)?;
+        let value = load::working(FIGURES, || json(&analysed, args.windows, args.brief));
+        let text = serde_json::to_string_pretty(&value).map_err(std::io::Error::from)?;
         writeln!(out, "{text}")?;
     } else {
-        out.write_all(text(&analysed, args)?.as_bytes())?;
+        let text = load::working(FIGURES, || text(&analysed, args))?;
+        out.write_all(text.as_bytes())?;
     }
     Ok(0)
 }
@@ -103,7 +108,7 @@ fn text(a: &Analysed, args: &Report) -> Result<String, CliError> {
     if who.runs.len() > 1 && a.rank.is_none() {
         // Nothing holds for several runs together.
         runs::list(&mut out, a.analysis.trace(), who);
-        head::notices_list(&mut out, a);
+        head::notices_list(&mut out, a, Style::out());
         return Ok(out);
     }
     if args.brief {
@@ -118,6 +123,7 @@ fn text(a: &Analysed, args: &Report) -> Result<String, CliError> {
     let mut parts = args.only.clone();
     if parts.is_empty() {
         parts = Part::value_variants().to_vec();
+        parts.retain(|p| *p != Part::Names);
     }
     for part in parts {
         add_part(&mut out, a, part);
@@ -126,7 +132,7 @@ fn text(a: &Analysed, args: &Report) -> Result<String, CliError> {
         windows::windows(&mut out, a, width, args.layers)?;
     }
     if args.only.is_empty() {
-        head::notices_list(&mut out, a);
+        head::notices_list(&mut out, a, Style::out());
     }
     Ok(out)
 }
@@ -134,7 +140,7 @@ fn text(a: &Analysed, args: &Report) -> Result<String, CliError> {
 fn add_part(out: &mut String, a: &Analysed, part: Part) {
     let many = a.ranks().len() > IN_FULL;
     match part {
-        Part::Verdict => head::verdicts(out, a),
+        Part::Verdict => head::verdicts(out, a, Style::out()),
         Part::Waits if many => head::waits_of_ranks(out, a),
         Part::Waits => {
             for rank in a.ranks() {
@@ -161,7 +167,8 @@ fn add_part(out: &mut String, a: &Analysed, part: Part) {
         Part::Lag => cpu::lag(out, a),
         Part::Syncs => cpu::syncs(out, a),
         Part::Streams => gpu::streams(out, a),
-        Part::Notices => head::notices_list(out, a),
+        Part::Names => by::part(out, a),
+        Part::Notices => head::notices_list(out, a, Style::out()),
     }
 }
 

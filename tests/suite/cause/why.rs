@@ -1,17 +1,13 @@
 //! `stallscope why` as people run it.
 
-use std::process::Command;
-
 use serde_json::Value;
 
 use super::made::{self, Run};
+use crate::common::program::run;
 
 /// Exit code, stdout, stderr.
-fn why(args: &[&str]) -> (Option<i32>, String, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_stallscope"));
-    let out = command.arg("why").args(args).output().expect("runs");
-    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
-    (out.status.code(), text(out.stdout), text(out.stderr))
+fn why(args: &[&str]) -> (i32, String, String) {
+    run(&[&["why"], args].concat())
 }
 
 fn slow_worker(name: &str) -> String {
@@ -30,7 +26,7 @@ fn slow_worker(name: &str) -> String {
 fn the_text_says_what_each_share_is_of() {
     let folder = slow_worker("why_text");
     let (code, out, err) = why(&[&folder]);
-    assert_eq!(code, Some(0), "{err}");
+    assert_eq!(code, 0, "{err}");
     for part in [
         "Comes from: a slow worker",
         "Worker 2 takes",
@@ -48,7 +44,7 @@ fn the_text_says_what_each_share_is_of() {
 fn one_wait_and_one_window_exclude_each_other() {
     let folder = slow_worker("why_one");
     let (code, out, _) = why(&[&folder, "--wait", "3", "--json"]);
-    assert_eq!(code, Some(0));
+    assert_eq!(code, 0);
     let json: Value = serde_json::from_str(&out).expect("JSON");
     let waits = json["ranks"][0]["waits"].as_array().expect("waits");
     assert_eq!(waits.len(), 1);
@@ -57,10 +53,10 @@ fn one_wait_and_one_window_exclude_each_other() {
     let window = ["--range", "0ms..10ms"];
     for one in [["--wait", "3"], ["--step", "1"]] {
         let (code, _, err) = why(&[&[folder.as_str()][..], &one, &window].concat());
-        assert_eq!(code, Some(2), "{err}");
+        assert_eq!(code, 2, "{err}");
         assert!(err.contains("--range"), "{err}");
     }
     let (code, _, err) = why(&[&folder, "--wait", "99"]);
-    assert_eq!(code, Some(2));
+    assert_eq!(code, 2);
     assert!(err.contains("the loop has 24, numbered from 0"), "{err}");
 }

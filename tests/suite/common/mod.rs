@@ -2,6 +2,7 @@
 
 pub mod case;
 pub mod look;
+pub mod program;
 #[cfg(feature = "gui")]
 pub mod raster;
 pub mod timeline;
@@ -220,7 +221,5 @@ pub fn leaves(value: &Value, path: &str, out: &mut BTreeMap<String, Value>) {
 
 /// What `report` prints of a file.
 pub fn report_of(file: &str, args: &[&str]) -> String {
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_stallscope"));
-    let out = command.args(["report", file]).args(args).output();
-    String::from_utf8(out.expect("the program runs").stdout).expect("text")
+    program::run(&[&["report", file], args].concat()).1
 }

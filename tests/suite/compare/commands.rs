@@ -1,24 +1,11 @@
 //! `compare` and `check --against` as they are typed.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use serde_json::Value;
 
 use crate::common;
-
-/// Exit code, stdout, stderr.
-fn run(args: &[&str]) -> (i32, String, String) {
-    let out = Command::new(env!("CARGO_BIN_EXE_stallscope"))
-        .env_remove("DISPLAY")
-        .env_remove("WAYLAND_DISPLAY")
-        .args(args)
-        .output()
-        .expect("the program runs");
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let code = out.status.code().expect("a code");
-    (code, text(&out.stdout), text(&out.stderr))
-}
+use crate::common::program::run;
 
 fn sample(name: &str) -> String {
     let path = common::repository("sample_traces").join(name);
@@ -132,6 +119,9 @@ fn checks_tell_slower_not_slower_and_unknown() {
     let (other, text, _) = run(&["check", &b, "--against", &a]);
     assert_eq!(other, 4);
     assert!(text.contains("mostly different"), "{text}");
+    assert!(text.contains("--allow-other-program"), "{text}");
+    let (_, text, _) = run(&["check", &b, "--against", &a, "--allow-other-program"]);
+    assert!(!text.contains("--allow-other-program"), "{text}");
     // The range of one side says nothing about the other.
     assert_eq!(
         run(&["check", &b, "--against", &a, "--range", "0..1s"]).0,
@@ -236,6 +226,7 @@ fn steps_are_made_alike_and_said_to_be() {
     assert!(text.contains("Steps: from fetches on both sides"), "{text}");
     let (code, text, _) = run(&["compare", "--steps", "explicit", a, b]);
     assert_eq!(code, 0);
+    assert!(text.contains("asked for, `explicit` ("), "{text}");
     assert!(text.contains("nothing is compared"), "{text}");
 }
 
