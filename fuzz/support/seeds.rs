@@ -30,6 +30,9 @@ pub fn of(target: &str, folder: &Path) -> Vec<Vec<u8>> {
         "spans" => spans(),
         "container" => container(),
         "rules" => rules(),
+        "view" => view(),
+        "words" => words(),
+        "session" => session(),
         other => panic!("no target {other}"),
     }
 }
@@ -204,4 +207,57 @@ role = "worker"
         .to_vec(),
     );
     seeds
+}
+
+/// Three steps of a loop that loads its own batches, with some of their GPU work.
+pub const SMALL: &[u8] = include_bytes!("small.json");
+
+/// The head of a view and its trace: the whole, a part of it, and any two times.
+fn view() -> Vec<Vec<u8>> {
+    let head = |whole: u8, look: u8, show: u8| {
+        let mut head = vec![0; 20];
+        (head[7], head[6], head[14]) = (9, 20, 90);
+        (head[16], head[18], head[19]) = (whole, look, show);
+        head
+    };
+    let heads = [head(0, 0, 0x0f), head(5, 3, 0x1f), head(2, 4, 0x07)];
+    let traces = [SMALL, PHASES, WINDOW];
+    let both = heads
+        .iter()
+        .flat_map(|h| traces.map(|t| [h.as_slice(), t].concat()));
+    both.collect()
+}
+
+fn words() -> Vec<Vec<u8>> {
+    let lines = [
+        "report --only waits,names TRACE",
+        "report TRACE --range 10ms..300ms --rank 0 --json",
+        "report --windows 100ms --csv TRACE",
+        "report --by name --layer op --top 3 TRACE --json",
+        "check TRACE --max-exposed-wait 5% --max-step-time 120ms --expect INPUT_BOUND --min-overlap 7:20=5%",
+        "check TRACE --against TRACE --max-slowdown 3% --allow-other-program",
+        "compare TRACE TRACE --steps fetch --limit 3% --json",
+        "whatif TRACE --workers 0..4 --cores 4 --cache 0.5 --no-sync --json",
+        "why TRACE --wait 1 --json",
+        "why TRACE --step ProfilerStep#4 --rules RULES",
+        "export TRACE --steps -o",
+        "export TRACE --trim 10ms..20ms -o",
+        "export TRACE --spans --layers gpu --run x --raw -o",
+        "info TRACE TRACE --shift 2=1ms --threads 2 --json",
+        "svg TRACE -o --only-lanes main --title a --width 640 --theme dark",
+        "ranks TRACE --memory 1GB --jobs 1 --json",
+        "schema tables",
+        "man report",
+        "--rank 1 TRACE",
+    ];
+    let typed = |line: &&str| line.replace(' ', "\n").into_bytes();
+    lines.iter().map(typed).collect()
+}
+
+fn session() -> Vec<Vec<u8>> {
+    let text = r#"{"stallscope_session": 1, "files": [{"path": "trace.json", "key": "14342-0"}], "before": [],
+"loops": ["C4200.4200"], "look": {"view": [0, 900000000], "range": [5, 100000], "tab": "Waits", "pinned": ["x"],
+"hidden": ["y"], "toggled": []}}"#;
+    let other = text.replace("C4200.4200", "G0.7");
+    vec![text.as_bytes().to_vec(), other.into_bytes()]
 }

@@ -6,12 +6,17 @@
 
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "png")]
+#[path = "../../fuzz/support/draw.rs"]
+mod draw;
 #[path = "../../fuzz/support/entry.rs"]
 pub mod entry;
 #[path = "../../fuzz/support/mutate.rs"]
 mod mutate;
 #[path = "../../fuzz/support/seeds.rs"]
 mod seeds;
+#[path = "../../fuzz/support/words.rs"]
+mod words;
 
 use mutate::Random;
 
@@ -32,6 +37,10 @@ fn run(target: &str, folder: &Path, data: &[u8]) {
         "spans" => entry::spans(folder, data),
         "container" => entry::container(folder, data),
         "rules" => entry::rules(data),
+        #[cfg(feature = "png")]
+        "view" => draw::view(folder, data),
+        "words" => words::words(folder, data, seeds::SMALL),
+        "session" => words::session(folder, data, seeds::SMALL),
         other => panic!("no fuzz target {other}"),
     }
 }
@@ -94,4 +103,20 @@ fn changed_archives_do_no_harm() {
 #[test]
 fn changed_rules_do_no_harm() {
     smoke("rules", 60);
+}
+
+#[cfg(feature = "png")]
+#[test]
+fn changed_views_do_no_harm() {
+    smoke("view", 40);
+}
+
+#[test]
+fn changed_command_lines_do_no_harm() {
+    smoke("words", 250);
+}
+
+#[test]
+fn changed_sessions_do_no_harm() {
+    smoke("session", 120);
 }
