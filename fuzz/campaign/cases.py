@@ -160,39 +160,96 @@ def make_words(random, case, pool):
 
 def make_counted(random, case, pool):
     """Of so many events that go in, as many come out or are told as lost."""
-    n = random.choice([1, 2, 10, 40, 200])
-    form = random.choice(["chrome", "lines", "table", "lines.gz", "tar"])
-    case.events, case.exact = n, True
-    bad = random.sample(range(n), random.randrange(min(n, 6)))
-    if form == "chrome":
-        whole = json.loads(inputs.plain_chrome(n))
-        for i in bad:
-            key, value = random.choice([("ts", None), ("ts", "soon"), ("dur", "long"), ("ts", {}), ("dur", [1]), ("ph", 5)])
-            whole[i][key] = value
-        data = b"[\n" + b",\n".join(mutations.dumped(e) for e in whole) + b"\n]\n"
-        if random.random() < 0.3:
-            # Cut inside an event: what stands before is whole, the rest is gone and nobody can count it.
-            data = data[: random.randrange(2, len(data))]
-            case.events, case.exact = data.count(b'"ph":'), False
-        case.files = [("a.json", data)]
-    elif form in ("lines", "lines.gz", "tar"):
-        rows = inputs.plain_lines(n).splitlines()
-        for i in bad:
-            rows[1 + i] = random.choice([b"{broken", b'{"id":1}}', rows[1 + i][: len(rows[1 + i]) // 2], rows[1 + i].replace(b'"ts"', b'"tx"')])
-        data = b"\n".join(rows) + b"\n"
-        if form == "lines.gz":
-            half = data.index(b"\n", len(data) // 2) + 1
-            data = inputs.packed(data[:half]) + inputs.packed(data[half:])
-        name = "a.pfw" + (".gz" if form == "lines.gz" else "")
-        if form == "tar":
-            name, data = "a.tar", inputs.tar_of([("a.pfw", data)])
-        case.files = [(name, data)]
-    else:
-        rows = inputs.plain_table(n).splitlines()
-        for i in bad:
-            rows[1 + i] = random.choice([b"soon,1,a,b", b",5,a,b", b"1,-,x,y", b"9e99,1,far,x"])
-        case.files = [("a.csv", b"\n".join(rows) + b"\n")]
-    case.args = ["info", "--json", case.files[0][0]]
+    form = random.choice([counted_chrome, counted_torch, counted_lines, counted_table, counted_rows, counted_pages, counted_members])
+    name, data, case.events, case.exact = form(random, pool)
+    case.files = [(name, data)]
+    case.args = ["info", "--json", name]
+
+
+def chosen(random, n):
+    """How many there are, and the places of some."""
+    n = n or random.choice([1, 2, 10, 40, 200])
+    return n, random.sample(range(n), random.randrange(min(n, 6)))
+
+
+def spoiled(random, event):
+    key, value = random.choice([("ts", None), ("ts", "soon"), ("dur", "long"), ("ts", {}), ("dur", [1]), ("ph", 5)])
+    event[key] = value
+
+
+def counted_chrome(random, _pool):
+    n, bad = chosen(random, 0)
+    whole = json.loads(inputs.plain_chrome(n))
+    for i in bad:
+        spoiled(random, whole[i])
+    data = b"[\n" + b",\n".join(mutations.dumped(e) for e in whole) + b"\n]\n"
+    if random.random() < 0.3:
+        # Cut inside an event: what stands before is whole, the rest is gone and nobody can count it.
+        data = data[: random.randrange(2, len(data))]
+        return "a.json", data, data.count(b'"ph":'), False
+    return "a.json", data, n, True
+
+
+def counted_torch(random, pool):
+    whole = json.loads(pool["torch0"])
+    spans = [e for e in whole["traceEvents"] if e["ph"] == "X"]
+    n, bad = chosen(random, len(spans))
+    for i in bad:
+        spoiled(random, spans[i])
+    return "a.json", mutations.dumped(whole), n, True
+
+
+def counted_lines(random, _pool):
+    n, bad = chosen(random, 0)
+    rows = inputs.plain_lines(n).splitlines()
+    for i in bad:
+        rows[1 + i] = random.choice([b"{broken", b'{"id":1}}', rows[1 + i][: len(rows[1 + i]) // 2], rows[1 + i].replace(b'"ts"', b'"tx"')])
+    data = b"\n".join(rows) + b"\n"
+    form = random.choice(["plain", "gzip", "tar"])
+    if form == "gzip":
+        half = data.index(b"\n", len(data) // 2) + 1
+        return "a.pfw.gz", inputs.packed(data[:half]) + inputs.packed(data[half:]), n, True
+    if form == "tar":
+        return "a.tar", inputs.tar_of([("a.pfw", data)]), n, True
+    return "a.pfw", data, n, True
+
+
+def counted_table(random, _pool):
+    n, bad = chosen(random, 0)
+    rows = inputs.plain_table(n).splitlines()
+    for i in bad:
+        rows[1 + i] = random.choice([b"soon,1,a,b", b",5,a,b", b"1,-,x,y", b"9e99,1,far,x"])
+    return "a.csv", b"\n".join(rows) + b"\n", n, True
+
+
+def counted_rows(random, pool):
+    """A database with times that are none."""
+    data, n = mutations.wrong_times(random, pool["sqlite"])
+    return "a.sqlite", data, n, True
+
+
+def counted_pages(random, pool):
+    """A database with pages of nothing, or without its end."""
+    data, n = mutations.wrong_times(random, pool["sqlite"], 0)
+    size = mutations.page_size(data)
+    pages = len(data) // size
+    for _ in range(random.choice([1, 1, 2, 5])):
+        at = size * random.randrange(1, pages)
+        data = data[:at] + b"\0" * size + data[at + size :]
+    return "a.sqlite", data, n, False
+
+
+def counted_members(random, _pool):
+    """Compressed lines in several members, with damage in the middle of one."""
+    parts = [inputs.packed(inputs.plain_lines(30, 1_700_000_000_000_000 + 1000 * i)) for i in range(3)]
+    at = random.randrange(3)
+    part = bytearray(parts[at])
+    place = random.randrange(20, len(part) - 8)
+    part[place] ^= 1 << random.randrange(8)
+    if random.random() < 0.3:
+        part = part[:place]
+    parts[at] = bytes(part)
+    return "a.pfw.gz", b"".join(parts), 90, False
 
 
 class Values:
@@ -266,7 +323,7 @@ def command(random, case, files, more=(), bad=False):
     elif shape == 7:
         form = random.choice(["png", "svg"])
         case.output = random.choice(["out." + form, "out." + form, "-"])
-        options = [["--range", of(RANGES)], ["--width", of(["640", "2000", "900", "1920", "16384", "639", "x"])],
+        options = [["--range", of(RANGES)], ["--wait", of(SMALL)], ["--width", of(["640", "2000", "900", "1920", "16384", "639", "x"])],
                    ["--lanes", random.choice(["all", "band", "shown"])], ["--only-lanes", random.choice(["main", "", "stream", "zzz"])],
                    ["--title", random.choice(["", "a<b>&\x1b[1m", "t" * 400])], ["--theme", of(["dark", "light", "dark", "light", "x"])]]
         case.args = [form, *some(random, options), *more, *files, "-o", case.output]

@@ -235,8 +235,39 @@ def counted(case, value, faults):
         faults.append(f"{case.events} events went in: {value['spans']} are in the timeline and {lost} are told as lost")
     elif value["spans"] < case.events - 1 and not told:
         faults.append(f"{case.events} events went in, {value['spans']} are in the timeline, and nothing is told as lost")
-    elif value["spans"] > case.events:
+    elif case.exact and value["spans"] > case.events:
         faults.append(f"{case.events} events went in, and {value['spans']} are in the timeline")
+
+
+def losses(program, case, folder, paths):
+    """Notices of a loss that somebody could count; `None` where nothing opens."""
+    ask = type(case)(seed=0, files=case.files, args=["info", "--json", *paths])
+    told, _ = run(program, ask, folder, 1)
+    if told.code != 0:
+        return None
+    return [n for n in json.loads(told.out)["notices"] if any((n.get("lost") or {}).get(k) for k in ("bytes", "events"))]
+
+
+def beyond(program, case, r, folder, faults):
+    """What must hold of a run together with another one of the same files."""
+    words = case.args
+    paths = [name.split("/")[0] for name, _ in case.files if name != "rules.toml"]
+    if r.code != 0 or not all(p in words for p in paths) or "--help" in words:
+        return
+    if words[0] == "check" and "--against" not in words and losses(program, case, folder, dict.fromkeys(paths)):
+        faults.append("limits hold although something was lost")
+    if "--trim" in words and words[words.index("--trim") + 1] == ".." and len(case.files) == 1 and len(r.files) == 1:
+        ((name, data),) = r.files.items()
+        spans = []
+        for files in (case.files, [(name, data)]):
+            ask = type(case)(seed=0, files=files, args=["info", "--json", files[0][0]])
+            told, _ = run(program, ask, folder, 1)
+            if told.code != 0:
+                faults.append(f"{files[0][0]} does not open again")
+                return
+            spans.append(json.loads(told.out)["spans"])
+        if spans[0] != spans[1]:
+            faults.append(f"the whole trace has {spans[0]} spans, and its copy {spans[1]}")
 
 
 def judge(program, case, folder):
@@ -247,6 +278,7 @@ def judge(program, case, folder):
     look(case, first, faults)
     if case.during:
         return faults, 1
+    beyond(program, case, first, folder, faults)
     second, changed = run(program, case, folder, 2)
     faults += changed
     look(case, second, faults)

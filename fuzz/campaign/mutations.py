@@ -288,6 +288,25 @@ def rows(random, data, _pool):
         return path.read_bytes()
 
 
+SPANS = ["CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET",
+         "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "NVTX_EVENTS", "OSRT_API"]
+
+
+def wrong_times(random, data, most=6):
+    """Rows of a whole database that get a text for a time; also how many rows are spans."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x.sqlite"
+        path.write_bytes(data)
+        db = sqlite3.connect(path, isolation_level=None)
+        n = sum(db.execute(f'SELECT count(*) FROM "{table}"').fetchone()[0] for table in SPANS)
+        for _ in range(random.randrange(most + 1) if most else 0):
+            table = random.choice(SPANS[:4] + ["OSRT_API"])
+            low, high = db.execute(f'SELECT min(rowid), max(rowid) FROM "{table}"').fetchone()
+            db.execute(f'UPDATE "{table}" SET "{random.choice(["start", "end"])}" = ? WHERE rowid = ?', ["soon", random.randrange(low, high + 1)])
+        db.close()
+        return path.read_bytes(), n
+
+
 # ---- compressed files and archives
 
 

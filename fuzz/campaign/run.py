@@ -122,6 +122,8 @@ def campaign(program, args, into, work):
             print(f"case {seed}: {'; '.join(faults)}\n  (cd {shlex.quote(str(folder / 'files'))} && {shlex.join([program, *case.args])})")
             print(f"  fuzz/campaign/run.py --seed {seed} --count 1", flush=True)
         seed += 1
+        if (seed - args.seed) % 1000 == 0:
+            print(f"{seed - args.seed} cases, {runs} runs of the program", flush=True)
     print(f"cases {args.seed} to {seed - 1}: {runs} runs of the program, {failed} failed")
     return 1 if failed else 0
 
