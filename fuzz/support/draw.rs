@@ -82,7 +82,7 @@ fn range(head: &[u8], extent: TimeRange) -> Option<TimeRange> {
     let (a, b) = (number(0), number(8));
     let part = |n: i64| {
         let share = i128::from(n.rem_euclid(1 << 16));
-        let at = i128::from(extent.len()) * share >> 16;
+        let at = (i128::from(extent.len()) * share) >> 16;
         extent.start.saturating_add(i64::try_from(at).unwrap_or(0))
     };
     match head[16] >> 1 & 3 {
