@@ -7,6 +7,10 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+mod batch;
+
+pub use batch::{Batch, Scratch, Waiting};
+
 /// What SQLite keeps beside a database, by the end of its name. A file of that name would be taken for part of it.
 const BESIDE_DATABASE: [&str; 3] = ["-wal", "-shm", "-journal"];
 

@@ -1,5 +1,4 @@
--- Questions to tables as docs/tables.md describes them. `stallscope export` writes steps, waits, collectives and kernels; no command writes
--- ranks, arrivals and notices yet.
+-- Questions to tables as docs/tables.md describes them and `stallscope ranks --out` writes them.
 -- One text for DuckDB, Polars SQL and Spark SQL: nothing that only one of them understands. Each query stands alone.
 -- Views are needed for the tables it names; runs.md beside this file makes them. Times in the tables are ns.
 -- Where two runs are compared they are called `before` and `after`.

@@ -9,11 +9,13 @@ use super::args::Export;
 use super::spare::spare;
 use super::table::{bytes, printable};
 use super::{CliError, EXIT_INCONCLUSIVE, load};
-use crate::analysis::{LayerId, counted};
+use crate::analysis::{LayerId, LayerInfo, counted};
 use crate::export::tables::CsvWriter;
 #[cfg(feature = "parquet")]
 use crate::export::tables::{BEGINS, ParquetWriter};
 use crate::output::NewFile;
+#[cfg(feature = "parquet")]
+use crate::tables::Block;
 use crate::tables::{self, Row, SpanTable, Whose};
 
 /// Rows of spans that are made at once: a row group.
@@ -30,7 +32,7 @@ pub fn run(args: &Export, out: &mut dyn Write) -> Result<u8, CliError> {
     let read = a.analysis.trace().sources().iter();
     target.spare(read.map(|s| s.path.as_ref()))?;
     let table = Table {
-        layers: layers(&a, &args.layers)?,
+        layers: layers(a.analysis.layers().infos(), &args.layers)?,
         name: args
             .run
             .clone()
@@ -157,10 +159,10 @@ impl<'a> Target<'a> {
             }
             #[cfg(feature = "parquet")]
             Form::Parquet => {
-                let mut parquet = ParquetWriter::new(NewFile::begin(self.path)?, run)?;
+                let mut parquet = ParquetWriter::<R, _>::new(NewFile::begin(self.path)?, run)?;
                 for rows in rows {
                     n += rows.len() as u64;
-                    parquet.add(rows)?;
+                    parquet.add(Block::of(&rows))?;
                 }
                 parquet.finish()?.finish()?;
             }
@@ -286,8 +288,7 @@ impl Table<'_> {
 }
 
 /// The layers of names: each of them itself, or those that it begins.
-fn layers(a: &Analysed, names: &[String]) -> Result<Vec<LayerId>, CliError> {
-    let infos = a.analysis.layers().infos();
+pub(super) fn layers(infos: &[LayerInfo], names: &[String]) -> Result<Vec<LayerId>, CliError> {
     let mut out = Vec::new();
     for name in names {
         let group = format!("{name}.");

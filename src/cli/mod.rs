@@ -64,6 +64,10 @@ pub const EXIT_INCONCLUSIVE: u8 = 4;
 const NO_PICTURES: &str =
     "This program was built without pictures: build it with the feature `png` or `gui`.";
 
+#[cfg(not(feature = "parquet"))]
+const NO_PARQUET: &str =
+    "This program was built without Parquet: build it with the feature `parquet`.";
+
 /// What the user wants.
 pub enum Request {
     /// The window, with these files and folders, what they are compared with, and the only ranks of them.

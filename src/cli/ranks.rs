@@ -13,10 +13,13 @@ use super::{CliError, EXIT_INCONCLUSIVE, EXIT_UNREADABLE, analyse, load};
 use crate::analysis::{Across, LateCause, LateRank, counted};
 use crate::export;
 use crate::export::ranks::missing_ranks;
-use crate::ranks::{self, How, Ranks, RunOfRanks, Watch};
+use crate::ranks::{self, How, Ranks, RunOfRanks, Told, Watch};
 use crate::time::{about_ns, format_count};
 
-mod beside;
+#[cfg(feature = "parquet")]
+mod out;
+#[cfg(feature = "parquet")]
+mod parts;
 
 /// Hosts, steps and notices that are listed.
 const LISTED: usize = 5;
@@ -29,6 +32,10 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<u8, CliError> {
     }
     #[cfg(feature = "png")]
     ranks_png::spare(args, args.paths.iter().chain(&args.rules))?;
+    #[cfg(not(feature = "parquet"))]
+    if args.out.is_some() {
+        return Err(CliError::Usage(super::NO_PARQUET.to_owned()));
+    }
     let (rules, _wrong) = analyse::rules(args.rules.as_deref())?;
     let mut how = match args.memory {
         Some(memory) => How::with_memory(rules, memory),
@@ -39,6 +46,21 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<u8, CliError> {
     }
     let name = args.run.clone().unwrap_or_else(|| name_of(&args.paths[0]));
     let watch = Watch::new();
+    #[cfg(feature = "parquet")]
+    let tables = match &args.out {
+        Some(folder) => Some(out::Out::begin(
+            args,
+            folder,
+            &name,
+            &how.rules,
+            &watch.progress,
+        )?),
+        None => None,
+    };
+    #[cfg(feature = "parquet")]
+    let onlooker = tables.as_ref().map(|t| t as &dyn ranks::Onlooker);
+    #[cfg(not(feature = "parquet"))]
+    let onlooker = None;
     let line = || {
         let (done, total) = watch.files();
         let of = format!(
@@ -48,10 +70,19 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<u8, CliError> {
         );
         format!("{of}, {}", bytes(watch.progress.done()))
     };
-    let mut all = load::watched(&line, || ranks::open(&args.paths, &name, &how, &watch))?;
-    beside::add_unread(&mut all, &args.paths, &watch.progress)?;
+    let open = || ranks::open_before(onlooker, &args.paths, &name, &how, &watch);
+    let opened = load::watched(&line, open);
+    #[cfg(feature = "parquet")]
+    if let Some(failure) = tables.as_ref().and_then(out::Out::failure) {
+        return Err(failure);
+    }
+    let all = opened?;
     for unread in &all.unread {
         warn(&format!("{}: {}", unread.file.display(), unread.why));
+    }
+    #[cfg(feature = "parquet")]
+    if let Some(tables) = tables {
+        load::working("Writing tables", || tables.finish(&all))?;
     }
     if args.json {
         let json = export::ranks::ranks(&all);
@@ -83,12 +114,14 @@ fn text(all: &Ranks) -> String {
         if !out.is_empty() {
             out.push('\n');
         }
-        of_run(&mut out, run);
+        of_run(&mut out, run, &all.told);
     }
-    if !all.notices.is_empty() {
+    // What is told of no rank stands beside the verdict.
+    let of_ranks: Vec<_> = all.notices.iter().filter(|n| n.ranks > 0).collect();
+    if !of_ranks.is_empty() {
         out.push_str("\nNotices\n");
     }
-    for notice in &all.notices {
+    for notice in of_ranks {
         let ranks = counted(notice.ranks as u64, "rank");
         let text = first_line(&notice.text);
         out.push_str(&sentence(&format!("{}, {ranks}: {text}", notice.code)));
@@ -96,7 +129,7 @@ fn text(all: &Ranks) -> String {
     out
 }
 
-fn of_run(out: &mut String, run: &RunOfRanks) {
+fn of_run(out: &mut String, run: &RunOfRanks, told: &[Told]) {
     let across = &run.across;
     let recorded = across.rows.len();
     let size: u64 = run.files.iter().map(|f| f.bytes).sum();
@@ -126,6 +159,10 @@ fn of_run(out: &mut String, run: &RunOfRanks) {
         if !said.why.contains(&text) {
             out.push_str(&sentence(&format!("Note: {}", printable(&text))));
         }
+    }
+    // It explains why `report` says something else.
+    for note in told {
+        out.push_str(&sentence(&format!("Note: {}", printable(&note.text))));
     }
     late(out, across);
     hosts(out, across);

@@ -73,7 +73,7 @@ fn run(run: &RunOfRanks) -> Value {
             "judged": verdict.judged.len(),
             "wait": row.waits.map(|w| w.all),
             "wait_exposed": row.waits.and_then(|w| w.exposed),
-            "notices": files.notices,
+            "notices": files.told.len(),
             "unread": files.incomplete,
         })
     });

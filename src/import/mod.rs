@@ -18,6 +18,7 @@ mod spans;
 mod text;
 mod trimmed;
 
+pub use bytes::digest::sha256_of;
 pub use bytes::small::{SMALL, open_regular, read_small};
 pub use contract::error::{ErrorKind, LoadError};
 pub use contract::options::{MOST_THREADS, OpenOptions};

@@ -12,8 +12,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::open::{Opened, Piece, Stream, Told};
-use super::{RankFiles, Ranks, RanksNotice, RunOfRanks, Unread};
+use super::open::{Opened, Piece, Stream};
+use super::{RankFiles, Ranks, RanksNotice, RunOfRanks, Told, ToldLevel, Unread};
 use crate::analysis::{Across, Options, RankRow};
 use crate::import::{Files, LoadError};
 
@@ -102,11 +102,19 @@ fn when_of(set: &[Piece]) -> When {
 /// The run of each set, by rank and place in its own sets; runs by their start. No run holds two sets of one rank.
 ///
 /// A set is of the run that it overlaps most, else of a run for itself. Where its time is not known it is of the run at
-/// its own place, or the next one that has no set of its rank. Where no rank was recorded twice, all is one run: clocks
-/// of hosts need not agree.
-fn runs_of(ranks: &[Vec<When>]) -> Vec<Vec<usize>> {
+/// its own place, or the next one that has no set of its rank. Where no rank was recorded twice, [`of_once`] decides.
+fn runs_of(ranks: &[Vec<When>], one_job: &dyn Fn(usize, usize) -> bool) -> Vec<Vec<usize>> {
     if ranks.iter().all(|own| own.len() < 2) {
-        return ranks.iter().map(|own| vec![0; own.len()]).collect();
+        let whens: Vec<When> = ranks
+            .iter()
+            .map(|own| own.first().copied().flatten())
+            .collect();
+        let runs = of_once(&whens, one_job);
+        return ranks
+            .iter()
+            .zip(runs)
+            .map(|(own, run)| vec![run; own.len()])
+            .collect();
     }
     // Ranks that lost nothing tell the runs apart.
     let mut order: Vec<usize> = (0..ranks.len()).collect();
@@ -139,6 +147,38 @@ fn runs_of(ranks: &[Vec<When>]) -> Vec<Vec<usize>> {
         own.into_iter().flatten().collect()
     });
     numbered.collect()
+}
+
+/// The runs of ranks that were recorded once each, by their start: what overlaps is of one run, and what left the same
+/// collectives together, whatever the clocks of the hosts say. Where the time is not known: of the first.
+fn of_once(ranks: &[When], one_job: &dyn Fn(usize, usize) -> bool) -> Vec<usize> {
+    /// More runs than this are not compared each with each.
+    const COMPARED: usize = 64;
+    let mut order: Vec<(i64, i64, usize)> = ranks
+        .iter()
+        .enumerate()
+        .filter_map(|(rank, when)| when.map(|(start, end)| (start, end, rank)))
+        .collect();
+    order.sort_unstable();
+    let mut out = vec![0; ranks.len()];
+    // The end of the last cluster; of each run its first rank.
+    let (mut until, mut heads): (i64, Vec<usize>) = (i64::MIN, Vec::new());
+    let mut run = 0;
+    for (start, end, rank) in order {
+        if start >= until || heads.is_empty() {
+            let known = heads
+                .iter()
+                .take(COMPARED)
+                .position(|&head| one_job(head, rank));
+            run = known.unwrap_or_else(|| {
+                heads.push(rank);
+                heads.len() - 1
+            });
+        }
+        until = until.max(end);
+        out[rank] = run;
+    }
+    out
 }
 
 /// Gives the sets of one rank the runs that they overlap most, each run to one of them; others begin new ones. Runs grow
@@ -185,7 +225,9 @@ fn said_of_run(rank: u32, again: bool, timed: bool, run: &str) -> String {
         (true, true) => {
             format!("Rank {rank} was recorded again, at another time: that is run {run}.")
         }
-        (false, true) => format!("Rank {rank} was not recorded before: it begins with run {run}."),
+        (false, true) => format!(
+            "Rank {rank} was recorded at another time than the ranks before, and no collectives that all count alike say that it is of their job: that is taken for run {run}."
+        ),
         (true, false) => format!(
             "Rank {rank} was recorded again, and the files do not say when: that is taken for run {run}."
         ),
@@ -259,37 +301,44 @@ pub(super) fn runs(
         .iter()
         .map(|(_, own)| own.iter().map(|set| when_of(set)).collect())
         .collect();
-    let placed = runs_of(&whens);
+    let one_job = |a: usize, b: usize| {
+        let row = |at: usize| Some(&of_ranks[at].1.first()?.first()?.row);
+        let both = row(a).zip(row(b));
+        both.is_some_and(|(a, b)| a.is_of_one_job(b, stream.how.clocks))
+    };
+    let placed = runs_of(&whens, &one_job);
     let len = placed.iter().flatten().max().map_or(0, |last| last + 1);
     let mut runs: Vec<Vec<Piece>> = std::iter::repeat_with(Vec::new).take(len).collect();
     for ((rank, own), placed) in of_ranks.into_iter().zip(placed) {
-        let mut said = Vec::new();
         for (at, (set, run)) in own.into_iter().zip(placed).enumerate() {
             let timed = when_of(&set).is_some();
+            let mut piece = joined(stream, set, rank, &mut unread)?;
             if run > 0 || (len > 1 && !timed) {
                 let text = said_of_run(rank, at > 0, timed, &nth(name, run));
-                said.push(told("SECOND_RUN", text));
+                piece.told.push(told("SECOND_RUN", 1, text));
             }
-            runs[run].push(joined(stream, set, rank, &mut unread)?);
+            runs[run].push(piece);
         }
-        notices.add(&said);
     }
+    let mut of_none = Vec::new();
     if !units.left_out.is_empty() {
-        notices.add(&[Told {
-            code: "JOINS_RANKS".to_owned(),
-            count: units.left_out.len() as u64,
-            text: "Files of a tracer that writes one for each process lie beside the ranks and were not read: open them with chosen ranks."
-                .to_owned(),
-        }]);
+        let text = "Files of a tracer that writes one for each process lie beside the ranks and were not read, as they tell of all ranks at once: steps, waits and causes are those of the ranks' own files. `report` reads both, and may therefore judge other steps: open them with chosen ranks.";
+        of_none.push(told(
+            "JOINS_RANKS",
+            units.left_out.len() as u64,
+            text.to_owned(),
+        ));
     }
+    notices.add(&of_none, false);
     let options = Options::default();
     let runs = runs.into_iter().enumerate().map(|(run, pieces)| {
         let mut files = Vec::with_capacity(pieces.len());
         let mut rows = Vec::with_capacity(pieces.len());
         for piece in pieces {
-            notices.add(&piece.told);
-            files.push(of_files(stream.files, &piece));
-            rows.push(piece.row);
+            notices.add(&piece.told, true);
+            let (own, row) = of_files(stream.files, piece);
+            files.push(own);
+            rows.push(row);
         }
         RunOfRanks {
             name: nth(name, run),
@@ -303,6 +352,7 @@ pub(super) fn runs(
         runs,
         unread,
         notices: notices.rows,
+        told: of_none,
     })
 }
 
@@ -343,11 +393,13 @@ fn joined(
     Ok(first)
 }
 
-fn told(code: &str, text: String) -> Told {
+fn told(code: &str, count: u64, text: String) -> Told {
     Told {
         code: code.to_owned(),
-        count: 1,
+        count,
         text,
+        level: ToldLevel::Warning,
+        file: None,
     }
 }
 
@@ -359,18 +411,20 @@ fn nth(name: &str, run: usize) -> String {
     }
 }
 
-fn of_files(files: &Files, piece: &Piece) -> RankFiles {
+fn of_files(files: &Files, piece: Piece) -> (RankFiles, RankRow) {
     let all: Vec<_> = files.all().collect();
-    RankFiles {
+    let own = RankFiles {
         paths: piece
             .files
             .iter()
             .map(|&f| all[f].path.to_owned())
             .collect(),
         bytes: piece.files.iter().map(|&f| all[f].bytes).sum(),
-        notices: piece.told.len(),
+        told: piece.told,
+        seen: piece.seen,
         incomplete: piece.incomplete,
-    }
+    };
+    (own, piece.row)
 }
 
 /// Notices of all ranks, by reason.
@@ -380,11 +434,11 @@ struct Notices {
 }
 
 impl Notices {
-    /// Those of one rank.
-    fn add(&mut self, told: &[Told]) {
+    /// Those of one rank, or of none.
+    fn add(&mut self, told: &[Told], of_rank: bool) {
         let mut own: Vec<&str> = Vec::new();
         for one in told {
-            let first = !own.contains(&one.code.as_str());
+            let first = of_rank && !own.contains(&one.code.as_str());
             own.push(&one.code);
             match self.rows.iter_mut().find(|r| r.code == one.code) {
                 Some(row) => {
@@ -393,7 +447,7 @@ impl Notices {
                 }
                 None => self.rows.push(RanksNotice {
                     code: one.code.clone(),
-                    ranks: 1,
+                    ranks: usize::from(first),
                     count: one.count,
                     text: one.text.clone(),
                 }),
@@ -417,14 +471,14 @@ mod tests {
     #[test]
     fn a_rank_that_lost_its_first_file_is_of_the_run_at_its_time() {
         let ranks = [vec![at(10), at(11)], vec![at(11)]];
-        assert_eq!(runs_of(&ranks), [vec![0, 1], vec![1]]);
+        assert_eq!(runs_of(&ranks, &|_, _| false), [vec![0, 1], vec![1]]);
         // Also where it comes first, or only together they have all runs.
         let ranks = [vec![at(11)], vec![at(10), at(11)]];
-        assert_eq!(runs_of(&ranks), [vec![1], vec![0, 1]]);
+        assert_eq!(runs_of(&ranks, &|_, _| false), [vec![1], vec![0, 1]]);
         let ranks = [vec![at(11), at(12)], vec![at(10), at(11)]];
-        assert_eq!(runs_of(&ranks), [vec![1, 2], vec![0, 1]]);
+        assert_eq!(runs_of(&ranks, &|_, _| false), [vec![1, 2], vec![0, 1]]);
         let ranks = [vec![at(10), at(12)], vec![at(11)]];
-        assert_eq!(runs_of(&ranks), [vec![0, 2], vec![1]]);
+        assert_eq!(runs_of(&ranks, &|_, _| false), [vec![0, 2], vec![1]]);
     }
 
     #[test]
@@ -432,20 +486,35 @@ mod tests {
         // It begins while another rank still ends the first run.
         let slow = Some((10 * HOUR, 11 * HOUR + HOUR / 10));
         let ranks = [vec![at(11)], vec![slow, at(12)], vec![at(10), at(11)]];
-        assert_eq!(runs_of(&ranks), [vec![1], vec![0, 2], vec![0, 1]]);
+        assert_eq!(
+            runs_of(&ranks, &|_, _| false),
+            [vec![1], vec![0, 2], vec![0, 1]]
+        );
     }
 
     #[test]
     fn without_times_the_order_counts_and_a_rank_is_in_no_run_twice() {
         let ranks: [Vec<When>; 2] = [vec![None, None], vec![None]];
-        assert_eq!(runs_of(&ranks), [vec![0, 1], vec![0]]);
+        assert_eq!(runs_of(&ranks, &|_, _| false), [vec![0, 1], vec![0]]);
         let ranks = [vec![at(10), at(11)], vec![at(11), None], vec![at(10), None]];
-        assert_eq!(runs_of(&ranks), [vec![0, 1], vec![1, 2], vec![0, 1]]);
+        assert_eq!(
+            runs_of(&ranks, &|_, _| false),
+            [vec![0, 1], vec![1, 2], vec![0, 1]]
+        );
     }
 
     #[test]
-    fn ranks_that_were_recorded_once_are_one_run_whatever_their_clocks() {
-        let ranks = [vec![at(10)], vec![at(3)], vec![None]];
-        assert_eq!(runs_of(&ranks), vec![vec![0]; 3]);
+    fn ranks_that_were_recorded_once_are_of_the_runs_at_their_times() {
+        let long = Some((9 * HOUR, 13 * HOUR));
+        let ranks = [vec![at(10)], vec![at(12)], vec![None], vec![at(3)]];
+        let runs = |ranks: &[Vec<When>], one: bool| -> Vec<usize> {
+            let runs = runs_of(ranks, &|_, _| one);
+            runs.into_iter().flatten().collect()
+        };
+        assert_eq!(runs(&ranks, false), [1, 2, 0, 0]);
+        // Collectives tell more than clocks.
+        assert_eq!(runs(&ranks, true), [0; 4]);
+        let ranks = [vec![at(10)], vec![at(12)], vec![long]];
+        assert_eq!(runs(&ranks, false), [0; 3]);
     }
 }

@@ -21,6 +21,8 @@ mod gate;
 mod group;
 mod open;
 
+pub use open::{Onlooker, OpenRank};
+
 /// How ranks are opened.
 #[derive(Clone, Debug)]
 pub struct How {
@@ -92,6 +94,44 @@ pub struct Unread {
     pub why: String,
 }
 
+/// What is to be told of a rank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// Short and stable.
+    pub code: String,
+    /// How often it holds.
+    pub count: u64,
+    /// What it is.
+    pub text: String,
+    /// How much it means.
+    pub level: ToldLevel,
+    /// The file that it concerns, where it is one.
+    pub file: Option<PathBuf>,
+}
+
+/// How much something means that is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToldLevel {
+    /// Nothing is wrong.
+    Info,
+    /// Something is missing or guessed.
+    Warning,
+    /// Something was not read at all.
+    Error,
+}
+
+impl ToldLevel {
+    /// `info`, `warning`, `error`.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
 /// What is to be told of ranks, those with the same reason together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RanksNotice {
@@ -112,8 +152,10 @@ pub struct RankFiles {
     pub paths: Vec<PathBuf>,
     /// Their bytes on disk.
     pub bytes: u64,
-    /// Notices of their import and of their analysis.
-    pub notices: usize,
+    /// Notices of their import and of their analysis, and of its run.
+    pub told: Vec<Told>,
+    /// What the [`Onlooker`] said of it, if there was one.
+    pub seen: Option<usize>,
     /// Not all of them was read.
     pub incomplete: bool,
 }
@@ -146,6 +188,8 @@ pub struct Ranks {
     pub unread: Vec<Unread>,
     /// By reason.
     pub notices: Vec<RanksNotice>,
+    /// What is told of no rank.
+    pub told: Vec<Told>,
 }
 
 /// From more files than this on, ranks are looked at one by one first: so many lanes are no timeline.
@@ -228,10 +272,24 @@ fn names(files: &Files) -> Option<BTreeMap<u32, PathBuf>> {
 /// # Errors
 /// When no rank can be read at all, and on cancel.
 pub fn open(paths: &[PathBuf], name: &str, how: &How, watch: &Watch) -> Result<Ranks, LoadError> {
+    open_before(None, paths, name, how, watch)
+}
+
+/// Opens files and folders rank by rank as [`open`] does, before the eyes of somebody.
+///
+/// # Errors
+/// As those of [`open`].
+pub fn open_before(
+    onlooker: Option<&dyn Onlooker>,
+    paths: &[PathBuf],
+    name: &str,
+    how: &How,
+    watch: &Watch,
+) -> Result<Ranks, LoadError> {
     let files = Files::look(paths, &watch.progress)?;
     let units = group::units(&files);
     watch.total.store(units.open.len(), Ordering::Relaxed);
-    let stream = open::Stream::new(&files, how, watch);
+    let stream = open::Stream::new(&files, how, watch, onlooker);
     let opened = stream.all(&units.open)?;
     group::runs(&stream, units, opened, name)
 }

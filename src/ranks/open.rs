@@ -1,20 +1,38 @@
 //! From files to rows: opens a unit, analyses it, keeps a row of each of its ranks.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::gate::Gate;
-use super::{How, Watch};
-use crate::analysis::{Analysis, ArgSource, Found, GoOn, Options, RankRow, placed_with};
-use crate::import::{ErrorKind, Files, LoadError, Loaded, Loss, OpenOptions, SharedArgs};
+use super::{How, Told, ToldLevel, Watch};
+use crate::analysis::{
+    Analysis, ArgSource, Certainty, Found, GoOn, Notice, Options, RankRow, placed_with,
+};
+use crate::import::{
+    ErrorKind, Files, LoadError, Loaded, Loss, Notice as ImportNotice, OpenOptions, SharedArgs,
+};
 use crate::model::SpanId;
 
-/// What was told of a rank.
-pub(super) struct Told {
-    pub code: String,
-    pub count: u64,
-    pub text: String,
+/// A rank whose files are open.
+pub struct OpenRank<'a> {
+    /// Of the files.
+    pub analysis: &'a Analysis,
+    /// Index in [`Analysis::ranks`].
+    pub place: usize,
+    /// What is kept of it.
+    pub row: &'a RankRow,
+    /// Reads args.
+    pub args: &'a dyn ArgSource,
+    /// The first of the files.
+    pub file: &'a Path,
+}
+
+/// Sees each rank while its files are open; what is made of their spans must be made then. Ranks come in any order, several
+/// at once, and again where it turns out that more files are of one.
+pub trait Onlooker: Sync {
+    /// A number by which the rank is found again, in [`super::RankFiles::seen`].
+    fn see(&self, rank: &OpenRank<'_>) -> usize;
 }
 
 /// A rank as its files were opened alone.
@@ -27,6 +45,8 @@ pub(super) struct Piece {
     /// The run that it is of, among those of its files.
     pub run: usize,
     pub told: Vec<Told>,
+    /// What the onlooker said.
+    pub seen: Option<usize>,
     /// Not all of its files was read.
     pub incomplete: bool,
 }
@@ -42,6 +62,7 @@ pub(super) struct Stream<'a> {
     pub files: &'a Files,
     pub how: &'a How,
     watch: &'a Watch,
+    onlooker: Option<&'a dyn Onlooker>,
     gate: Gate,
     bytes: Vec<(u64, PathBuf)>,
 }
@@ -50,12 +71,18 @@ pub(super) struct Stream<'a> {
 pub(super) type Opened = Result<Vec<Piece>, Refused>;
 
 impl<'a> Stream<'a> {
-    pub fn new(files: &'a Files, how: &'a How, watch: &'a Watch) -> Self {
+    pub fn new(
+        files: &'a Files,
+        how: &'a How,
+        watch: &'a Watch,
+        onlooker: Option<&'a dyn Onlooker>,
+    ) -> Self {
         let bytes = files.all().map(|f| (f.memory, f.path.to_owned()));
         Self {
             files,
             how,
             watch,
+            onlooker,
             gate: Gate::new(how.memory),
             bytes: bytes.collect(),
         }
@@ -182,17 +209,16 @@ impl<'a> Stream<'a> {
                 .map_err(|_cancelled| cancelled())?;
             // Also where nothing of its process but its GPU was recorded.
             row.rank = stated.filter(|_| alone).unwrap_or(row.rank);
-            let imported = report.notices.iter().map(|n| Told {
-                code: n.code.to_owned(),
-                count: n.count,
-                text: n.text.clone(),
-            });
-            let found = analysis.notices().iter().map(|n| Told {
-                code: n.code.to_owned(),
-                count: n.count,
-                text: n.text.clone(),
-            });
-            let told = imported.chain(found);
+            let imported = report.notices.iter().map(of_import);
+            let told = imported.chain(analysis.notices().iter().map(of_analysis));
+            let open = OpenRank {
+                analysis: &analysis,
+                place: rank,
+                row: &row,
+                args: &args,
+                file: &self.bytes[unit[0]].1,
+            };
+            let seen = self.onlooker.map(|onlooker| onlooker.see(&open));
             Ok(Piece {
                 files: unit.to_vec(),
                 stated: !alone || stated.is_some(),
@@ -201,11 +227,39 @@ impl<'a> Stream<'a> {
                     .position(|r| r.ranks.contains(&row.rank))
                     .unwrap_or(0),
                 told: told.collect(),
+                seen,
                 incomplete: lost,
                 row,
             })
         };
         ranks.map(one).collect()
+    }
+}
+
+fn of_import(notice: &ImportNotice) -> Told {
+    Told {
+        code: notice.code.to_owned(),
+        count: notice.count,
+        text: notice.text.clone(),
+        level: match (notice.loss, notice.kind.is_warning()) {
+            (Loss::File, _) => ToldLevel::Error,
+            (_, true) => ToldLevel::Warning,
+            (_, false) => ToldLevel::Info,
+        },
+        file: notice.path.clone(),
+    }
+}
+
+fn of_analysis(notice: &Notice) -> Told {
+    Told {
+        code: notice.code.to_owned(),
+        count: notice.count,
+        text: notice.text.clone(),
+        level: match notice.certainty {
+            Certainty::Info => ToldLevel::Info,
+            Certainty::NotRecorded | Certainty::Guessed => ToldLevel::Warning,
+        },
+        file: None,
     }
 }
 

@@ -105,6 +105,24 @@ pub fn keys(all: &[Collective], groups: &[CommGroup]) -> Vec<String> {
     all.iter().map(key).collect()
 }
 
+/// The key of an operation that its step tells from the others; `seen` counts those before it.
+pub(super) fn key_in_step(
+    group: &CommGroup,
+    op: &Collective,
+    number: i64,
+    seen: &mut FxHashMap<String, u32>,
+) -> String {
+    let base = format!(
+        "{}/{}/{}/step {number}",
+        prefix(group),
+        kind_of(op.kind),
+        op.bytes
+    );
+    let n = seen.entry(base.clone()).or_default();
+    *n += 1;
+    format!("{base}/{}", *n - 1)
+}
+
 /// The keys of operations of several ranks that are matched by their step, as they do not have equally many: by the
 /// operation of the lowest rank.
 #[must_use]
@@ -133,11 +151,9 @@ pub fn keys_by_step(
             let step = analysis.step_at(*rank, op.launched);
             let steps = &analysis.ranks()[*rank].steps;
             let number = step.and_then(|s| steps[s].number).unwrap_or_default();
-            let group = prefix(&c.groups[op.group as usize]);
-            let base = format!("{group}/{}/{}/step {number}", kind_of(op.kind), op.bytes);
-            let n = seen.entry(base.clone()).or_default();
-            out.insert(op.op, format!("{base}/{n}"));
-            *n += 1;
+            let group = &c.groups[op.group as usize];
+            let key = key_in_step(group, op, number, &mut seen);
+            out.insert(op.op, key);
         }
     }
     out

@@ -6,7 +6,9 @@
 
 use std::sync::Arc;
 
+mod across;
 mod arrivals;
+mod block;
 mod collectives;
 mod kernels;
 mod notices;
@@ -15,7 +17,9 @@ mod spans;
 mod steps;
 mod waits;
 
+pub use across::{Beside, MatchedCells};
 pub use arrivals::ArrivalsRow;
+pub use block::{Block, Cells};
 pub use collectives::{CollectivesRow, collectives, keys, keys_by_step, kind_of, name_of};
 pub use kernels::{KernelsRow, kernels};
 pub use notices::NoticesRow;

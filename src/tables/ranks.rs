@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::steps::whole;
 use super::{RANK, RUN, Row, columns, narrow, wide};
-use crate::analysis::{Analysis, Verdict};
+use crate::analysis::{Analysis, LateRank, Verdict};
 use crate::model::LaneId;
 
 /// A rank. Times in ns.
@@ -80,14 +80,14 @@ pub struct Origin {
 }
 
 impl RanksRow {
-    /// The row of a rank, without what other ranks tell of it; `verdict` is that on the whole trace.
+    /// The row of a rank, without its verdict and what other ranks tell of it.
     ///
     /// # Panics
-    /// If the verdict is of another analysis.
+    /// If there is no such rank.
     #[must_use]
-    pub fn new(analysis: &Analysis, verdict: &Verdict, origin: Origin) -> Self {
+    pub fn new(analysis: &Analysis, place: usize, origin: Origin) -> Self {
         let (trace, who) = (analysis.trace(), analysis.identity());
-        let rank = &analysis.ranks()[verdict.rank];
+        let rank = &analysis.ranks()[place];
         let process = who.training(rank.rank).map(|p| &who.processes[p]);
         let recordings = process.map_or(&[][..], |p| &who.runs[p.run].recordings);
         let recordings = recordings.iter().map(|&r| &who.recordings[r]);
@@ -108,8 +108,7 @@ impl RanksRow {
         let operations = |lane: &LaneId| trace.lane_spans(*lane).filter(operation).count();
         let gpu_lanes = lanes.iter().filter(|l| trace.lane(**l).kind.is_gpu());
         let window = whole(trace.extent());
-        let loop_ = analysis.loop_figures(verdict.rank, window);
-        let issue = verdict.issues.first();
+        let loop_ = analysis.loop_figures(place, window);
         let host = process.and_then(|p| p.host.as_deref());
         Self {
             rank: narrow(rank.rank),
@@ -121,7 +120,7 @@ impl RanksRow {
             tracer: tracers.join("+").into(),
             steps_how: (!rank.steps.is_empty()).then(|| rank.steps_how.key()),
             steps: narrow(rank.steps.len()),
-            judged: narrow(verdict.judged.len()),
+            judged: 0,
             t0_unix: trace
                 .unix_origin()
                 .map(|origin| origin.saturating_add(trace.extent().start)),
@@ -131,9 +130,9 @@ impl RanksRow {
                 false => wide(lanes.iter().map(count).sum::<usize>()),
             },
             gpu_ops: wide(gpu_lanes.map(operations).sum::<usize>()),
-            verdict: verdict.kind().key(),
-            verdict_value: issue.map(|i| i.value),
-            verdict_of: issue.map(|i| i.of_ns),
+            verdict: "",
+            verdict_value: None,
+            verdict_of: None,
             wait: loop_.as_ref().and_then(|f| f.wait),
             wait_exposed: loop_.as_ref().and_then(|f| f.wait_exposed),
             wait_hidden: loop_.as_ref().and_then(|f| f.wait_hidden),
@@ -143,6 +142,18 @@ impl RanksRow {
             cost: None,
             origin,
         }
+    }
+
+    /// Adds its verdict on the whole trace, and how often it came late; `None` without matched collectives.
+    pub fn judge(&mut self, verdict: &Verdict, late: Option<&LateRank>) {
+        let issue = verdict.issues.first();
+        self.judged = narrow(verdict.judged.len());
+        self.verdict = verdict.kind().key();
+        self.verdict_value = issue.map(|i| i.value);
+        self.verdict_of = issue.map(|i| i.of_ns);
+        self.last = late.map(|l| wide(l.last + l.last_shared));
+        self.waited = late.map(|l| l.waited);
+        self.cost = late.map(|l| l.cost);
     }
 }
 

@@ -54,7 +54,14 @@ pub struct SpanTable<'a> {
     layers: Vec<Arc<str>>,
     names: FxHashMap<NameId, Arc<str>>,
     cats: FxHashMap<CatId, Option<Arc<str>>>,
+    /// Of calls and of the operations that they launched, by span.
+    correlations: Vec<i64>,
+    /// Spans whose args are still to be read for that.
+    unread: Vec<SpanId>,
 }
+
+/// What no recorder says.
+const NO_CORRELATION: i64 = i64::MIN;
 
 impl<'a> SpanTable<'a> {
     /// Of an analysis.
@@ -74,13 +81,20 @@ impl<'a> SpanTable<'a> {
             layers: layers.map(|l| l.name.as_str().into()).collect(),
             names: FxHashMap::default(),
             cats: FxHashMap::default(),
+            correlations: vec![NO_CORRELATION; trace.spans().len()],
+            unread: Vec::new(),
         }
     }
 
     /// The spans of a rank (`None`: of lanes that belong to none) that touch a window and are of some layers (empty: of
     /// any), by start.
     #[must_use]
-    pub fn of(&self, rank: Option<usize>, window: TimeRange, layers: &[LayerId]) -> Vec<SpanId> {
+    pub fn of(
+        &mut self,
+        rank: Option<usize>,
+        window: TimeRange,
+        layers: &[LayerId],
+    ) -> Vec<SpanId> {
         let (trace, ranks) = (self.analysis.trace(), self.analysis.ranks());
         let number = rank.map(|r| ranks[r].rank);
         let own = |lane: LaneId| match ranks.len() {
@@ -96,12 +110,15 @@ impl<'a> SpanTable<'a> {
             .filter(|&s| layers.is_empty() || layers.contains(&self.analysis.layers().of(s)))
             .collect();
         found.sort_unstable_by_key(|&s| (trace.spans().start(s), s));
+        let linked =
+            |s: &&SpanId| trace.launch_of(**s).is_some() || !trace.launched_by(**s).is_empty();
+        self.unread.extend(found.iter().filter(linked));
         found
     }
 
     /// The rows of some spans of one rank.
     pub fn rows(&mut self, run: &Arc<str>, rank: Option<usize>, ids: &[SpanId]) -> Vec<SpansRow> {
-        let correlations = self.correlations(ids);
+        self.read_correlations();
         let (analysis, trace) = (self.analysis, self.analysis.trace());
         let spans = trace.spans();
         let zero = trace.extent().start;
@@ -135,29 +152,25 @@ impl<'a> SpanTable<'a> {
                     .and_then(|s| small(trace.device(s.device).index))
                     .filter(|&i| i >= 0),
                 stream: stream.and_then(|s| small(s.number)),
-                correlation: correlations.get(&id).copied(),
+                correlation: Some(self.correlations[id.index()]).filter(|&n| n != NO_CORRELATION),
                 call: call.map(|c| c.0.into()),
             });
         }
         out
     }
 
-    /// What the args of calls and of the operations that they launched say.
-    fn correlations(&self, ids: &[SpanId]) -> FxHashMap<SpanId, i64> {
-        let trace = self.analysis.trace();
-        let linked =
-            |s: &SpanId| trace.launch_of(*s).is_some() || !trace.launched_by(*s).is_empty();
-        let mut asked: Vec<SpanId> = ids.iter().copied().filter(linked).collect();
-        asked.sort_unstable();
-        let mut out = FxHashMap::default();
+    /// What the args of calls and of the operations that they launched say: of all that were asked for at once, as
+    /// compressed files are read from their start.
+    fn read_correlations(&mut self) {
+        let asked = std::mem::take(&mut self.unread);
+        let out = &mut self.correlations;
         self.args.each(&asked, &|| true, &mut |span, arg| {
             let said = arg("correlation").or_else(|| arg("correlationId"));
             if let Some(number) = said.and_then(|t| t.trim().parse().ok()) {
-                out.insert(span, number);
+                out[span.index()] = number;
             }
             true
         });
-        out
     }
 }
 

@@ -299,6 +299,38 @@ fn the_same_rank_at_another_time_is_another_run() {
 }
 
 #[test]
+fn ranks_of_other_times_are_another_run_as_in_a_report() {
+    let folder = scratch("ranks_years");
+    let year = 365 * 24 * 3_600_000 * MS;
+    job(
+        &folder,
+        6,
+        &[0, 1, 2, 3],
+        |r| if r < 2 { 0 } else { year },
+        |r, _| Step {
+            wait: if r % 2 == 1 { 20 * MS } else { 200 * US },
+            compute: 8 * MS,
+        },
+    );
+    let (code, found) = ranks(&[&folder], &["--run", "x"]);
+    assert_eq!(code, 0, "{found}");
+    assert_eq!(found["recorded"], 2);
+    let other = &found["other_runs"][0];
+    assert_eq!(
+        (&other["run"], &other["recorded"]),
+        (&"x#2".into(), &2.into())
+    );
+    let report = together(&[&folder]);
+    assert_eq!(report["runs"].as_array().map(Vec::len), Some(2));
+    assert_eq!(report["runs"][0]["job"]["culprit"], found["job"]["culprit"]);
+    let culprits = [&found["job"]["culprit"], &other["job"]["culprit"]];
+    assert_eq!(culprits, [1, 3]);
+    let second = found["notices"].as_array().unwrap().iter();
+    let mut second = second.filter(|n| n["code"] == "SECOND_RUN");
+    assert_eq!(second.next().unwrap()["ranks"], 2);
+}
+
+#[test]
 fn a_rank_that_lost_its_first_file_is_of_the_second_run() {
     let first = late_by_input("ranks_lost_first", &[0, 1, 2, 3]);
     let second = an_hour_later("ranks_lost_second");

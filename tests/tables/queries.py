@@ -51,6 +51,9 @@ def spark(root):
     return lambda text: [tuple(row) for row in base.sql(text).collect()]
 
 
+ENGINES = {"duckdb": duckdb, "polars": polars, "spark": spark}
+
+
 def same(wanted, found):
     if isinstance(wanted, (list, tuple)):
         return len(wanted) == len(found) and all(map(same, wanted, found))
@@ -65,7 +68,7 @@ def main(root, answers, engines):
     assert set(asked) == set(wanted), "queries and answers differ"
     wrong = 0
     for engine in engines:
-        ask = {"duckdb": duckdb, "polars": polars, "spark": spark}[engine](root)
+        ask = ENGINES[engine](root)
         for name, text in asked.items():
             begun = time.monotonic()
             found = ask(text)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Reads the tables with other programs: DuckDB, Polars and PyArrow, in a Python environment that is made for it and thrown
-# away. `--spark` asks Spark too, where a Java runtime is installed. PROGRAM is the stallscope to ask; else the tests' one.
+# away. `--spark` asks Spark too, where a Java runtime is installed. PROGRAM is the stallscope to ask and MAKE_TRACE what simulates;
+# else the tests' ones.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -33,11 +34,13 @@ fi
 "$work/python/bin/pip" install --quiet --disable-pip-version-check "${packages[@]}"
 
 program=${PROGRAM:-${CARGO_TARGET_DIR:-target}/debug/stallscope}
-if [ -z "${PROGRAM:-}" ]; then
-    cargo build --locked --bin stallscope
+make_trace=${MAKE_TRACE:-${CARGO_TARGET_DIR:-target}/debug/examples/make_trace}
+if [ -z "${PROGRAM:-}" ] || [ -z "${MAKE_TRACE:-}" ]; then
+    cargo build --locked --bin stallscope --example make_trace
 fi
 
 python=$work/python/bin/python
 "$python" "$shared/make_tables.py" "$work/made" 1024 100 1 >"$work/truth.json"
 "$python" tests/tables/queries.py "$work/made" "$shared/ANSWERS.json" "${engines[@]}"
 "$python" tests/tables/sums.py "$program" "$work"
+"$python" tests/tables/own.py "$program" "$make_trace" "$work" "${engines[@]}"

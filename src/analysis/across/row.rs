@@ -4,9 +4,11 @@ use super::packed::Packed;
 use crate::analysis::Analysis;
 use crate::analysis::base::steps::Step;
 use crate::analysis::collectives::found::{Found, found};
-use crate::analysis::collectives::matching::Collective;
+use crate::analysis::collectives::matching::{Collective, CommGroup, Member, matching};
+use crate::analysis::collectives::own::RankCollectives;
 use crate::analysis::collectives::ranks::world;
 use crate::analysis::figures::waiting::BatchTime;
+use crate::analysis::identity::{ClockSettings, of_one_job};
 use crate::analysis::layers::classify::ArgSource;
 use crate::analysis::sums::intervals::Union;
 use crate::analysis::sums::watch::{Cancelled, OnProgress, Watch};
@@ -66,6 +68,57 @@ pub struct RankRow {
 }
 
 impl RankRow {
+    /// Its operations that can be compared with those of other ranks, before they are.
+    #[must_use]
+    pub fn collectives(&self) -> RankCollectives {
+        RankCollectives::alone(self.found.clone())
+    }
+
+    /// Whether collectives leave no doubt that two ranks are of one job, whatever their clocks say: as for ranks that are
+    /// opened together.
+    #[must_use]
+    pub fn is_of_one_job(&self, other: &Self, settings: ClockSettings) -> bool {
+        let [Some(own), Some(theirs)] = [self.found.of.first(), other.found.of.first()] else {
+            return false;
+        };
+        let counted = own.iter().chain(theirs).all(|c| c.number.is_some());
+        if !self.found.gpu || !other.found.gpu || !counted || self.rank == other.rank {
+            return false;
+        }
+        let mut groups = self.found.groups.clone();
+        let place = |group: &CommGroup| {
+            let at = groups.iter().position(|g| g == group);
+            let at = at.unwrap_or_else(|| {
+                groups.push(group.clone());
+                groups.len() - 1
+            });
+            u32::try_from(at).unwrap_or(u32::MAX)
+        };
+        let places: Vec<u32> = other.found.groups.iter().map(place).collect();
+        let mut theirs = theirs.clone();
+        for c in &mut theirs {
+            c.group = places[c.group as usize];
+        }
+        let lists = [&own[..], &theirs[..]];
+        let found = matching(&groups, &[self.rank, other.rank], &lists, &|_, _| None);
+        let range = |m: &Member| lists[m.rank as usize][m.at as usize].range;
+        let pairs = found.matched.iter().filter_map(|k| match found.of(k) {
+            [x, y] => Some((range(x), range(y))),
+            _ => None,
+        });
+        let mut pairs: Vec<_> = pairs.collect();
+        pairs.sort_unstable();
+        of_one_job(pairs, settings)
+    }
+
+    /// The step that holds an instant, by place.
+    #[must_use]
+    pub fn step_at(&self, t: i64) -> Option<usize> {
+        let after = self.steps.partition_point(|s| s.range.start <= t);
+        let at = after.checked_sub(1)?;
+        self.steps[at].range.contains(t).then_some(at)
+    }
+
     /// Bytes that it takes, about.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {

@@ -1,8 +1,9 @@
 //! What of one rank's communication can be compared, for tables: with ranks of the same trace, or with none yet.
 
 use super::arrival::Arrival;
-use super::found::found;
+use super::found::{Found, found};
 use super::matching::{Collective, CommGroup};
+use super::ranks::{Collectives, Own};
 use crate::analysis::Analysis;
 use crate::analysis::layers::classify::ArgSource;
 use crate::analysis::layers::ids::LayerId;
@@ -33,6 +34,40 @@ pub struct MatchedPart {
     pub lowest: SpanId,
 }
 
+impl RankCollectives {
+    /// Those of one rank that nobody is compared with.
+    pub(in crate::analysis) fn alone(mut found: Found) -> Self {
+        let all = found.of.pop().unwrap_or_default();
+        Self {
+            matched: vec![None; all.len()],
+            groups: found.groups,
+            all,
+        }
+    }
+}
+
+impl Collectives {
+    /// What a matched operation was in its collective.
+    ///
+    /// # Panics
+    /// If it is of other ranks.
+    #[must_use]
+    pub fn part(&self, own: &Own) -> MatchedPart {
+        let (k, member) = (own.matched as usize, own.member as usize);
+        let places = self.matching.matched[k].places();
+        let before = (places.start..member).filter(|&m| self.arrivals.is_late(m));
+        let (late, arrival) = (self.arrivals.is_late(member), self.arrivals.of[k]);
+        let charged = late && !Arrival::together(arrival, places.len());
+        let n = u32::try_from(before.count()).unwrap_or(u32::MAX);
+        MatchedPart {
+            wait: self.arrivals.waits[member],
+            late,
+            cost: if charged { arrival.charge(n) } else { 0 },
+            lowest: self.op(&self.matching.members[places.start]),
+        }
+    }
+}
+
 impl Analysis {
     /// The collectives of a rank, matched with those of the other ranks of its run, as far as they are in this trace. Reads
     /// args, where it is the only one.
@@ -46,29 +81,12 @@ impl Analysis {
             let number = self.ranks[rank].rank;
             // Nobody says stop.
             let found = found(&self.core, &[number], args, &Watch::new(&|_permille| true));
-            let mut found = found.unwrap_or_default();
-            let all = found.of.pop().unwrap_or_default();
-            return RankCollectives {
-                matched: vec![None; all.len()],
-                groups: found.groups,
-                all,
-            };
+            return RankCollectives::alone(found.unwrap_or_default());
         };
         let mut matched = vec![None; run.of[place].len()];
         for own in &run.own[place] {
-            let (k, member) = (own.matched as usize, own.member as usize);
-            let places = run.matching.matched[k].places();
-            let before = (places.start..member).filter(|&m| run.arrivals.is_late(m));
-            let (late, arrival) = (run.arrivals.is_late(member), run.arrivals.of[k]);
-            let charged = late && !Arrival::together(arrival, places.len());
-            let n = u32::try_from(before.count()).unwrap_or(u32::MAX);
-            let lowest = &run.matching.members[places.start];
-            matched[run.matching.members[member].at as usize] = Some(MatchedPart {
-                wait: run.arrivals.waits[member],
-                late,
-                cost: if charged { arrival.charge(n) } else { 0 },
-                lowest: run.op(lowest),
-            });
+            let at = run.matching.members[own.member as usize].at;
+            matched[at as usize] = Some(run.part(own));
         }
         RankCollectives {
             all: run.of[place].clone(),

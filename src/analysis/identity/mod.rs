@@ -426,3 +426,16 @@ pub fn placed_with(
     }
     Arc::new(trace.moved(&by))
 }
+
+/// Whether collectives that two ranks count alike leave no doubt that they are of one job, however far their clocks are
+/// apart. Pairs of when one ran, on the clock of each, by time.
+pub(in crate::analysis) fn of_one_job(
+    pairs: Vec<(TimeRange, TimeRange)>,
+    settings: ClockSettings,
+) -> bool {
+    let common = witnesses::Common {
+        pairs,
+        counted: true,
+    };
+    relations::one_job(&common, settings)
+}

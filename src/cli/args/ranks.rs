@@ -28,6 +28,18 @@ pub struct Ranks {
     /// JSON with every rank instead of text.
     #[arg(long)]
     pub json: bool,
+    /// Also write tables of all ranks as Parquet into this folder, beside those of other runs (see docs/tables.md).
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Replace the run of this name in the folder.
+    #[arg(long, requires = "out")]
+    pub replace: bool,
+    /// Also write the table of spans: those of these layers (op) or of those that they begin (gpu), or all.
+    #[arg(long, value_name = "LAYERS", value_delimiter = ',', requires = "out")]
+    pub spans: Vec<String>,
+    /// Also write the SHA-256 digest of each file.
+    #[arg(long, requires = "out")]
+    pub hash: bool,
     /// Also draw what each rank cost the others in each step, into this PNG file.
     #[arg(long, value_name = "FILE")]
     pub png: Option<PathBuf>,

@@ -1,6 +1,7 @@
 //! Rows as Parquet: only what all engines read alike (data pages v1, Snappy, dictionaries for text, no nesting).
 
 use std::io::{self, Write};
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use ::parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type as Physical};
@@ -11,7 +12,7 @@ use ::parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVer
 use ::parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use ::parquet::schema::types::{ColumnPath, Type as Field, TypePtr};
 
-use crate::tables::{Column, Row, SCHEMA, Type, Value};
+use crate::tables::{Block, Cells, Row, SCHEMA, Type};
 
 /// What every such file begins with.
 pub const BEGINS: &[u8] = b"PAR1";
@@ -22,7 +23,8 @@ const GROUP: usize = 65_536;
 /// Writes rows of one table of one run.
 pub struct ParquetWriter<R: 'static, W: Write + Send> {
     file: SerializedFileWriter<W>,
-    rows: Vec<R>,
+    blocks: Vec<Block>,
+    rows: PhantomData<fn(R)>,
 }
 
 impl<R: Row, W: Write + Send> ParquetWriter<R, W> {
@@ -55,7 +57,8 @@ impl<R: Row, W: Write + Send> ParquetWriter<R, W> {
         let file = SerializedFileWriter::new(out, schema, Arc::new(properties.build()));
         Ok(Self {
             file: file.map_err(failed)?,
-            rows: Vec::new(),
+            blocks: Vec::new(),
+            rows: PhantomData,
         })
     }
 
@@ -63,16 +66,17 @@ impl<R: Row, W: Write + Send> ParquetWriter<R, W> {
     ///
     /// # Errors
     /// Those of the output.
-    pub fn add(&mut self, rows: Vec<R>) -> io::Result<()> {
-        if self.rows.is_empty() {
-            self.rows = rows;
-        } else {
-            self.rows.extend(rows);
-        }
-        match self.rows.len() < GROUP {
+    pub fn add(&mut self, rows: Block) -> io::Result<()> {
+        self.blocks.push(rows);
+        match self.held() < GROUP {
             true => Ok(()),
             false => self.write_group().map_err(failed),
         }
+    }
+
+    /// Rows that are no row group yet.
+    fn held(&self) -> usize {
+        self.blocks.iter().map(Block::len).sum()
     }
 
     /// Bytes that were written: rows that are no row group yet are not in it.
@@ -86,48 +90,31 @@ impl<R: Row, W: Write + Send> ParquetWriter<R, W> {
     /// # Errors
     /// Those of the output.
     pub fn finish(mut self) -> io::Result<W> {
-        if !self.rows.is_empty() {
+        if self.held() > 0 {
             self.write_group().map_err(failed)?;
         }
         self.file.into_inner().map_err(failed)
     }
 
     fn write_group(&mut self) -> Result<(), ParquetError> {
-        let rows = std::mem::take(&mut self.rows);
+        let blocks = std::mem::take(&mut self.blocks);
         let mut group = self.file.next_row_group()?;
-        for column in R::COLUMNS {
+        for (i, column) in R::COLUMNS.iter().enumerate() {
             let Some(mut out) = group.next_column()? else {
                 return Err(ParquetError::General("a column too many".to_owned()));
             };
+            let all = blocks.iter().map(|b| &b.columns()[i]);
             match column.kind() {
-                Type::Text => {
-                    let mut last: Option<(&str, ByteArray)> = None;
-                    put::<R, ByteArrayType>(&mut out, column, &rows, |value| {
-                        let Value::Text(text) = value else {
-                            return None;
-                        };
-                        // Rows of one rank share their texts.
-                        let same = |(old, _): &&(&str, ByteArray)| std::ptr::eq(*old, text);
-                        let bytes = match last.as_ref().filter(same) {
-                            Some((_, bytes)) => bytes.clone(),
-                            None => ByteArray::from(text),
-                        };
-                        last = Some((text, bytes.clone()));
-                        Some(bytes)
-                    })?;
-                }
-                Type::I32 => put::<R, Int32Type>(&mut out, column, &rows, |v| match v {
-                    Value::I32(n) => Some(n),
-                    _ => None,
+                Type::Text => put::<ByteArrayType, _>(&mut out, all, |cells| {
+                    let texts: Vec<ByteArray> =
+                        cells.texts.iter().map(|t| ByteArray::from(&**t)).collect();
+                    move |at| texts[usize::try_from(at).unwrap_or(usize::MAX)].clone()
                 })?,
-                Type::I64 => put::<R, Int64Type>(&mut out, column, &rows, |v| match v {
-                    Value::I64(n) => Some(n),
-                    _ => None,
+                Type::I32 => put::<Int32Type, _>(&mut out, all, |_| {
+                    |n| i32::try_from(n).unwrap_or(i32::MAX)
                 })?,
-                Type::Bool => put::<R, BoolType>(&mut out, column, &rows, |v| match v {
-                    Value::Bool(is) => Some(is),
-                    _ => None,
-                })?,
+                Type::I64 => put::<Int64Type, _>(&mut out, all, |_| |n| n)?,
+                Type::Bool => put::<BoolType, _>(&mut out, all, |_| |n| n != 0)?,
             }
             out.close()?;
         }
@@ -136,21 +123,19 @@ impl<R: Row, W: Write + Send> ParquetWriter<R, W> {
     }
 }
 
-/// Writes a column of a row group.
-fn put<'a, R, D: DataType>(
+/// Writes a column of a row group; `get` makes of the cells of a block what makes its values.
+fn put<'a, D: DataType, F: Fn(i64) -> D::T>(
     out: &mut SerializedColumnWriter<'_>,
-    column: &Column<R>,
-    rows: &'a [R],
-    mut get: impl FnMut(Value<'a>) -> Option<D::T>,
+    all: impl Iterator<Item = &'a Cells>,
+    get: impl Fn(&'a Cells) -> F,
 ) -> Result<(), ParquetError> {
-    let mut values = Vec::with_capacity(rows.len());
-    let mut levels = Vec::with_capacity(rows.len());
-    for row in rows {
-        let value = get(column.value(row));
-        levels.push(i16::from(value.is_some()));
-        values.extend(value);
+    let (mut values, mut levels) = (Vec::new(), Vec::new());
+    for cells in all {
+        levels.extend(cells.there.iter().map(|&is| i16::from(is)));
+        let get = get(cells);
+        values.extend(cells.values.iter().map(|&n| get(n)));
     }
-    let levels = column.nullable().then_some(&levels[..]);
+    let levels = (!levels.is_empty()).then_some(&levels[..]);
     out.typed::<D>().write_batch(&values, levels, None)?;
     Ok(())
 }

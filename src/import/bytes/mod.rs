@@ -2,6 +2,7 @@
 
 pub(crate) mod archive;
 pub(crate) mod damage;
+pub(crate) mod digest;
 pub(crate) mod gzip;
 pub(crate) mod head;
 pub(crate) mod input;

@@ -23,6 +23,9 @@ duckdb -c \"SELECT step, cycle / 1e6 AS ms, wait_exposed / 1e6 AS exposed FROM '
 otherwise. The exit code is 4, and nothing is written, where nothing of the kind was recorded. Ready questions in SQL, and how to ask
 them, are in [sql](sql/runs.md).
 
+`stallscope ranks run/ --out tables` writes all tables of a whole job, opened rank by rank, which a job of any size is: see
+[Folders](#folders).
+
 ## Form
 
 - **Types**: STRING (UTF-8), I32, I64, BOOL: engines read others differently. A `?` marks what may be null: not told, which is never zero.
@@ -33,6 +36,26 @@ them, are in [sql](sql/runs.md).
   a formula (`=`, `+`, `-`, `@`, tab, CR) gets a `'` in front, as spreadsheets would run it; `--raw` leaves it as it is.
 - **Order**: ranks ascending; of a rank by `step`, `start` or `name`. Equal input gives equal bytes.
 - `start` counts from the start of the rank's trace: `ranks.t0_unix` + `start` is Unix time, where that is known.
+
+## Folders
+
+```sh
+stallscope ranks run1/ --run before --out tables
+stallscope ranks run2/ --run after --out tables --spans gpu,fetch --hash     # beside it; --replace: instead of a run of that name
+```
+
+`tables/steps/before.00000.parquet`, `tables/ranks/before.00000.parquet` and so on: a folder for each table, a file for each run, one more behind
+every 256 MB. A table without rows has its file too, so that queries find it. `run` is a column, so files may be moved and put together. Spans
+are written only with `--spans LAYERS` (or `all`), digests only with `--hash`. The files are called like the run; where that is no plain name, a
+mark tells them from others.
+
+`tables/_stallscope.json` names the runs that are there: `schema`, `version`, and of each run `ranks`, `files`, `rows` by table and `complete`,
+which is false where a file or a part of one could not be read. It comes last: files are made in `tables/.stallscope-tmp` and moved when all are
+whole. Whatever ends the program in between, no run is named that is not there whole; the next call takes away what was begun. A folder
+that holds anything else is left alone (exit code 2), and so is a run of the same name without `--replace`, which also takes away what was
+told apart then as `before#2`. Neither the order of the paths nor `--jobs` changes a byte.
+
+Rows wait on disk until all ranks are judged, so memory is that of `ranks` ([ranks.md](ranks.md)).
 
 **Promise** within schema 1: a column keeps its name, type, unit and meaning; new columns may be null and stand at the end; tables and
 values of texts may be added. Anything else is another schema.

@@ -4,6 +4,8 @@ mod collectives;
 mod docs;
 mod export;
 #[cfg(feature = "parquet")]
+mod folder;
+#[cfg(feature = "parquet")]
 mod forms;
 mod rows;
 

@@ -252,7 +252,9 @@ fn ranks_have_the_figures_of_the_report() {
         let (a, report) = (analysed(&path), report(&path));
         for r in 0..a.ranks().len() {
             let verdict = a.verdict(r, whole(&a));
-            let row = named(&RanksRow::new(&a, &verdict, Origin::default()));
+            let mut row = RanksRow::new(&a, r, Origin::default());
+            row.judge(&verdict, None);
+            let row = named(&row);
             let number = a.ranks()[r].rank;
             let told = &report["ranks"][number.to_string()];
             let of = format!("{} rank {number}", path.display());
