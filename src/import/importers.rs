@@ -55,9 +55,37 @@ pub(crate) fn supported() -> String {
     format!("Supported: {}.", files.join(", "))
 }
 
+/// True for a name that ends as files of one of the importers do, compressed or not: what is called so and is none may be a
+/// trace that is lost.
+pub(crate) fn is_named_as_a_trace(name: &str) -> bool {
+    let name = name.to_lowercase();
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    let mut endings = IMPORTERS.iter().flat_map(|i| i.endings());
+    endings.any(|ending| name.ends_with(ending))
+}
+
 /// True for a name that files of one of the importers usually have, compressed or not.
 pub(crate) fn names_a_trace(name: &str) -> bool {
     let name = name.to_lowercase();
     let mut endings = IMPORTERS.iter().flat_map(|i| i.endings());
     name.contains(".gz") || endings.any(|ending| name.contains(ending))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_traces_are_known_compressed_or_not() {
+        for (name, is) in [
+            ("rank3.json", true),
+            ("Rank3.pt.trace.JSON.gz", true),
+            (".trace-0-of-4.pfw", true),
+            ("losses.csv", false),
+            ("train.log.gz", false),
+            ("rank3.jsonl", false),
+        ] {
+            assert_eq!(is_named_as_a_trace(name), is, "{name}");
+        }
+    }
 }

@@ -126,6 +126,36 @@ fn a_named_path_that_cannot_be_read_fails_a_check() {
 }
 
 #[test]
+fn files_of_a_folder_that_should_be_traces_are_told_by_every_command() {
+    let dir = scratch("losses_folder");
+    write(&dir, "good.json", torch(10, true).as_bytes());
+    write(&dir, "settings.json", b"{\"lr\": 1}");
+    write(&dir, "notes.txt", b"nothing");
+    let path = dir.to_str().unwrap();
+    let table = dir.with_extension("csv");
+    let table = table.to_str().unwrap();
+    let commands: [&[&str]; 4] = [
+        &["report", path],
+        &["info", path],
+        &["export", path, "--waits", "-o", table],
+        &["check", path, "--max-exposed-wait", "90%"],
+    ];
+    for args in commands {
+        let (code, _, err) = result(args);
+        assert_eq!(code, 0, "{args:?}: {err}");
+        assert!(!err.contains("Warning"), "{err}");
+    }
+    write(&dir, "lost.json", b"out of memory\n");
+    write(&dir, "more.pfw.gz", &[0x93, 0xfe, 0x01, 0xc7, 0x80, 0xff]);
+    for args in commands {
+        let (code, out, err) = result(args);
+        assert_has(&format!("{out}{err}"), &["lost.json", "more.pfw.gz"]);
+        let wanted = if args[0] == "check" { 4 } else { 0 };
+        assert_eq!(code, wanted, "{args:?}: {err}");
+    }
+}
+
+#[test]
 fn files_without_a_common_clock_leave_a_check_open() {
     let dir = scratch("losses-clock");
     let first = write(&dir, "first.json", torch(100, false).as_bytes());

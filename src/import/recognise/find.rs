@@ -116,6 +116,17 @@ impl Looked {
         }
     }
 
+    /// A file or folder inside a folder that the system does not give.
+    fn unreadable(&mut self, path: &Path, why: &str) {
+        // What has another name may hold anything.
+        let loss = match path.is_dir() || is_named_as_a_trace(path) {
+            true => NoticeKind::Skipped.losing(Loss::File),
+            false => NoticeKind::Skipped.into(),
+        };
+        let text = format!("{} cannot be read: {why}.", file_name(path));
+        self.note(loss, "unreadable", path, text);
+    }
+
     fn note(&mut self, fact: impl Into<Fact>, code: &'static str, path: &Path, text: String) {
         self.notes.push((fact.into(), code, path.to_owned(), text));
     }
@@ -240,12 +251,7 @@ fn look_into_folder(
 ) -> Result<(), LoadError> {
     let walk = folder::walk(folder, progress)?;
     for (path, why) in &walk.unreadable {
-        looked.note(
-            NoticeKind::Skipped,
-            "unreadable",
-            path,
-            format!("{} cannot be read: {why}.", file_name(path)),
-        );
+        looked.unreadable(path, why);
     }
     for path in &walk.too_deep {
         looked.note(
@@ -356,12 +362,7 @@ fn look_at_folder_file(
     let glance = match glance {
         Ok(glance) => glance,
         Err(e) => {
-            looked.note(
-                NoticeKind::Skipped,
-                "unreadable",
-                path,
-                format!("{} cannot be read: {e}.", file_name(path)),
-            );
+            looked.unreadable(path, &e.to_string());
             return Ok(());
         }
     };
@@ -398,10 +399,10 @@ fn look_at_unclaimed(
                 _ => "zero bytes",
             };
             let text = format!("{} holds nothing but {what}; skipped.", file_name(path));
-            looked.note(NoticeKind::Damaged, "empty_file", path, text);
+            looked.note(lost_if_named(path), "empty_file", path, text);
         }
         Trap::Empty if names_a_trace(path) => looked.note(
-            NoticeKind::Damaged,
+            lost_if_named(path),
             "empty_file",
             path,
             format!(
@@ -413,8 +414,10 @@ fn look_at_unclaimed(
             note_damaged(looked, path, damage);
         }
         trap => {
-            if trap.is_recording() {
-                let error = refusal(&trap, path);
+            let error = refusal(&trap, path);
+            // What is recognised as something else, such as settings, is none that is lost.
+            let lost = error.kind != ErrorKind::Unsupported && is_named_as_a_trace(path);
+            if trap.is_recording() || lost {
                 let text = format!("{} {}", error.cause, error.remedy);
                 looked.note(
                     NoticeKind::Skipped.losing(Loss::File),
@@ -426,11 +429,23 @@ fn look_at_unclaimed(
                 looked.other(path);
             }
             if trap.explains_folder() {
-                looked.refusals.push(refusal(&trap, path));
+                looked.refusals.push(error);
             }
         }
     }
     Ok(())
+}
+
+/// What an empty file means: by its name it may be a trace that is lost.
+fn lost_if_named(path: &Path) -> Fact {
+    match is_named_as_a_trace(path) {
+        true => NoticeKind::Damaged.losing(Loss::File),
+        false => NoticeKind::Damaged.into(),
+    }
+}
+
+fn is_named_as_a_trace(path: &Path) -> bool {
+    importers::is_named_as_a_trace(&file_name(path))
 }
 
 /// A damaged file of a folder in which no trace can be seen, though it may hold one.
