@@ -78,6 +78,7 @@ impl RowKind {
             path: format!("{path}.{}", c.path()),
             kind: c.kind.to_owned(),
             meaning: c.help.to_owned(),
+            values: Vec::new(),
         })
     }
 }

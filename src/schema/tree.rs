@@ -13,16 +13,36 @@ pub struct Field {
     pub kind: String,
     /// What it means.
     pub meaning: String,
+    /// Of a text: what it is one of, as far as known; empty for any text.
+    pub values: Vec<String>,
+}
+
+/// Texts that are one of a few, by name.
+const VALUES: &str = include_str!("fields/values.txt");
+
+/// The values of a name in the list of them.
+fn values(name: &str) -> Option<Vec<String>> {
+    let mut lines = VALUES.lines().filter_map(|l| l.split_once(" | "));
+    let (_, values) = lines.find(|l| l.0 == name)?;
+    Some(values.split("; ").map(str::to_owned).collect())
 }
 
 impl Field {
     /// Of a line `path | type | meaning`.
     pub(super) fn parse(line: &str) -> Option<Self> {
         let mut parts = line.splitn(3, " | ").map(|p| p.trim().to_owned());
+        let (path, mut kind) = (parts.next()?, parts.next()?);
+        let mut known = Vec::new();
+        if let Some(name) = kind.strip_prefix("one of ") {
+            let plain = name.trim_end_matches('?');
+            known = values(plain)?;
+            kind = format!("text{}", &name[plain.len()..]);
+        }
         Some(Self {
-            path: parts.next()?,
-            kind: parts.next()?,
+            path,
+            kind,
             meaning: parts.next()?,
+            values: known,
         })
     }
 
@@ -156,6 +176,12 @@ impl Node {
                     .and_then(|f| leaf(f.type_without_null()))
                     .unwrap_or_else(|| json!({}))
             };
+        if let Some(values) = field.map(|f| &f.values).filter(|v| !v.is_empty()) {
+            out = match strict {
+                true => json!({ "enum": values }),
+                false => json!({"anyOf": [{ "enum": values }, out]}),
+            };
+        }
         if null {
             or_null(&mut out);
         }
@@ -220,7 +246,9 @@ fn shared_name(path: &str) -> String {
 }
 
 fn or_null(schema: &mut Value) {
-    if let Some(types) = schema.get_mut("type") {
+    if let Some(Value::Array(any)) = schema.get_mut("anyOf") {
+        any.push(json!({"type": "null"}));
+    } else if let Some(types) = schema.get_mut("type") {
         match types {
             Value::Array(types) => types.push("null".into()),
             one => *one = json!([one.take(), "null"]),
@@ -259,6 +287,7 @@ mod tests {
             "l | list? | Things",
             "l[].x | text | One",
             "same? | = a.* | As there",
+            "who | one of side? | Which",
         ] {
             root.insert(&Field::parse(line).expect("a line"));
         }
@@ -276,8 +305,12 @@ mod tests {
                     "required": ["x"],
                 }},
                 "same": {"$ref": "#/$defs/a", "description": "As there"},
+                "who": {
+                    "anyOf": [{"enum": ["before", "after"]}, {"type": "string"}, {"type": "null"}],
+                    "description": "Which; null where not told",
+                },
             },
-            "required": ["schema", "a", "l"],
+            "required": ["schema", "a", "l", "who"],
         });
         assert_eq!(root.schema(false), wanted);
         assert_eq!(
@@ -285,6 +318,8 @@ mod tests {
             wanted["properties"]["a"]["additionalProperties"]
         );
         let strict = root.schema(true);
+        let known = json!([{"enum": ["before", "after"]}, {"type": "null"}]);
+        assert_eq!(strict["properties"]["who"]["anyOf"], known);
         assert_eq!(strict["additionalProperties"], false);
         assert_eq!(
             strict["properties"]["l"]["items"]["additionalProperties"],

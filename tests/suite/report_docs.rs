@@ -20,7 +20,8 @@ made from; `STALLSCOPE_WRITE_DOCS=1 cargo test --test suite report_docs` writes 
   the window.
 - **Promise**, from `schema` 2 on: within a schema no field goes, changes its type, unit or meaning, or becomes `null` where it never was.
   Fields and values of texts may be added. `stallscope schema` prints the same as JSON Schema, `stallscope schema compare` (`names`,
-  `ranks`, `whatif`, `why`, `info`) that of other commands, `stallscope schema tables` the columns of [tables](tables.md).
+  `ranks`, `whatif`, `why`, `info`) that of other commands, `stallscope schema tables` the columns of [tables](tables.md). Texts that are
+  one of a few are enumerations there, beside any other text, which may come.
 - `--by name` prints the table *Names* alone: as text by layer, as JSON under `names` (with `window`, `rank` and `left_out`, the number of
   rows that `--top` cut off), as CSV.
 

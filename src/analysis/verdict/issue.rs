@@ -17,6 +17,9 @@ macro_rules! kinds {
         pub enum IssueKind { $($(#[$doc])* $kind,)* }
 
         impl IssueKind {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$kind,)*];
+
             /// The name in reports.
             #[must_use]
             pub fn key(self) -> &'static str {
@@ -26,8 +29,8 @@ macro_rules! kinds {
             /// The kind of a name, letter case ignored.
             #[must_use]
             pub fn find(name: &str) -> Option<Self> {
-                let all = [$(Self::$kind,)*];
-                all.into_iter().find(|k| k.key().eq_ignore_ascii_case(name))
+                let mut all = Self::ALL.iter().copied();
+                all.find(|k| k.key().eq_ignore_ascii_case(name))
             }
         }
     };

@@ -8,6 +8,8 @@ use std::process::Command;
 
 use rayon::prelude::*;
 use serde_json::Value;
+use stallscope::analysis::IssueKind;
+use stallscope::import::TRACERS;
 use stallscope::schema::Document;
 
 use crate::common::{repository, shared};
@@ -87,6 +89,39 @@ fn assert_seen(unseen: &BTreeSet<String>, but: &[&str]) {
         .filter(|u| !but.iter().any(|b| u.ends_with(b)))
         .collect();
     assert!(unseen.is_empty(), "in no document: {unseen:#?}");
+}
+
+/// The values that a field is said to have one of.
+fn values(document: Document, path: &str) -> BTreeSet<String> {
+    let fields = document.fields();
+    let field = fields.iter().find(|f| f.path == path);
+    field.unwrap().values.iter().cloned().collect()
+}
+
+#[test]
+fn texts_that_are_one_of_a_few_are_all_named() {
+    let kinds = |of_job: bool| -> BTreeSet<String> {
+        let all = IssueKind::ALL.iter();
+        let own = all.filter(|k| k.compares_ranks() == of_job);
+        own.map(|k| k.key().to_owned()).collect()
+    };
+    let of_rank = kinds(false);
+    assert_eq!(values(Document::Report, "ranks.*.verdict.verdict"), of_rank);
+    assert_eq!(values(Document::Ranks, "ranks[].verdict"), of_rank);
+    let all = &of_rank | &kinds(true);
+    assert_eq!(values(Document::Report, "job.verdict"), all);
+    let tracers = TRACERS.iter().map(|t| t.key.to_owned()).collect();
+    assert_eq!(values(Document::Report, "sources[].tracer"), tracers);
+    // Programs must take others, too: they may come.
+    let schema = Document::Report.schema(false);
+    let known = &schema["properties"]["sources"]["items"]["properties"]["tracer"]["anyOf"];
+    assert_eq!(known[1]["type"], "string");
+    assert!(
+        known[0]["enum"]
+            .as_array()
+            .unwrap()
+            .contains(&"nsight".into())
+    );
 }
 
 #[test]

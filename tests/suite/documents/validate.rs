@@ -110,6 +110,11 @@ impl Check<'_> {
         if words.get("const").is_some_and(|wanted| wanted != value) {
             self.wrong(at, &format!("is not {}: {}", words["const"], short(value)));
         }
+        if let Some(Value::Array(known)) = words.get("enum")
+            && !known.contains(value)
+        {
+            self.wrong(at, &format!("is none of {known:?}: {}", short(value)));
+        }
         match value {
             Value::Object(fields) => {
                 for key in words
@@ -183,7 +188,7 @@ fn what_does_not_fit_is_found() {
     let schema = json!({
         "type": "object", "required": ["a"], "additionalProperties": false,
         "properties": {"a": {"type": ["integer", "null"]}, "b": {"type": "array", "items": {"$ref": "#/$defs/n"}}},
-        "$defs": {"n": {"anyOf": [{"type": "null"}, {"const": 2}]}},
+        "$defs": {"n": {"anyOf": [{"type": "null"}, {"enum": [2]}]}},
     });
     let wrong = |document: Value| {
         let mut out = Outcome::default();
