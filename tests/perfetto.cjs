@@ -115,9 +115,14 @@ async function look(folder, file) {
   const query = (sql) => rows(call(3, bytes(103, bytes(1, Buffer.from(sql)))).flat().filter(([f]) => f === 203).map(([, v]) => v));
   const one = (sql) => Number(query(sql)[0][0]);
   const errors = query("select name, value from stats where severity = 'error' and value > 0");
-  const expected = (text.toString().match(/"ph": ?"X"/g) || []).length;
+  // What has no length is a slice there, too; what overlaps another one of its track without lying in it is dropped, and counted.
+  const count = (phases) => (text.toString().match(new RegExp(`"ph": ?"[${phases}]"`, 'g')) || []).length;
+  const [complete, begun, instants] = ['X', 'B', 'iIR'].map(count);
+  const dropped = errors.filter(([n]) => n.startsWith('slice_')).reduce((sum, [, v]) => sum + Number(v), 0);
   const slices = one('select count(*) from slice');
-  console.log(`${path.basename(file)}: ${expected} X events, ${slices} slices, ${one('select count(*) from flow')} flows, ` +
+  const missing = complete + begun + instants - dropped - slices;
+  console.log(`${path.basename(file)}: ${complete} X events, ${begun} beginnings, ${instants} instants, ${slices} slices` +
+    (missing ? ` (${missing} missing)` : '') + `, ${one('select count(*) from flow')} flows, ` +
     `${one('select count(*) from counter')} samples, ${one('select count(*) from thread where name is not null')} named threads` +
     errors.map(([n, v]) => `; ${n} ${v}`).join(''));
   return errors.length === 0;

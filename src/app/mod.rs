@@ -90,6 +90,7 @@ impl App {
         self.window_ui(ui, &mut actions);
         dialogs::dialog_ui(ui, &mut self.dialog, &self.state, &mut actions);
         loading::loading_ui(ui, &mut self.state, &mut actions);
+        loading::saving_ui(ui, &self.state, &mut actions);
         loading::toasts_ui(ui, &self.state);
         loading::drop_hint_ui(ui, &self.state);
         let acted = !actions.is_empty();

@@ -18,6 +18,9 @@ use crate::time::{TimeRange, format_count, format_ns, parse_range};
 /// Runs the command. Says on stderr what was written.
 pub fn run(args: &Export, out: &mut dyn Write) -> Result<u8, CliError> {
     let to_stdout = args.output.as_os_str() == "-";
+    if let Some(wrong) = trim::wrong_ending(&args.output).filter(|_| !to_stdout) {
+        return Err(CliError::Usage(printable(&wrong)));
+    }
     let named = args.input.paths.iter().chain(&args.scope.rules);
     if !to_stdout {
         // Of two traces in a folder that is read nobody can tell which one may be replaced.

@@ -22,6 +22,7 @@ pub const LAG: &[Column<LagRow>] = columns! { LagRow:
     "median_lag" "Tail median" "End of the last launched work after the span's end":
         Time(|_, n| n.median_lag), text("lag median");
     "max_lag" "Tail max" "The largest of them": Time(|_, n| n.max_lag), text("lag max");
+    "cut" "Cut" "Of them those that reach out of what was recorded: their lag is not known": Count(|_, n| Some(n.cut)), only_in(Json);
     "with_gpu" "With GPU" "Spans that launched something": Count(|_, n| Some(n.with_gpu));
     "charged_to" "Charged to" "The synchronising call in which its GPU work ends, for the longest span":
         Text(|a, n| Some(a.trace().span_name(n.charged_to?).into()));
@@ -35,6 +36,7 @@ pub const SPAN: &[Column<SpanFigures>] = columns! { SpanFigures:
     "launched_union" "GPU covered" "Time in which any of them runs": Time(|_, s| Some(s.launched_union));
     "gpu_first" "GPU from" "Earliest start of them": Time(|_, s| s.gpu_first);
     "gpu_last" "GPU to" "Latest end of them": Time(|_, s| s.gpu_last);
+    "cut" "Cut" "It reaches out of what was recorded: what it launched there is in none of these": Flag(|_, s| s.cut);
     "lag" "Tail" "Latest end of them after the end of the span": Time(|_, s| s.lag);
     "start_lag" "Start lag" "Earliest start of them after the start of the span": Time(|_, s| s.start_lag);
     "executed_during" "GPU during" "GPU busy during the span, whoever launched it": Time(|_, s| Some(s.executed_during));

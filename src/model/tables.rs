@@ -84,6 +84,8 @@ pub struct Source {
     /// The name of the file that this one was cut from, where this program wrote it anew: then args stand in it as people
     /// should see them, whoever recorded them.
     pub from: Option<String>,
+    /// The window that was saved of that one, on the source's own clock.
+    pub saved: Option<TimeRange>,
 }
 
 impl Source {
@@ -104,6 +106,7 @@ impl Source {
             quantum_ns: 0,
             args: ArgsOrigin::None,
             from: None,
+            saved: None,
         }
     }
 }

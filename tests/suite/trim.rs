@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use stallscope::analysis::{Analysis, Options, Rules};
+use stallscope::analysis::{Analysis, LagRow, Options, OwnRule, Rules};
 use stallscope::import::{ArgsReader, OpenOptions, Progress, open};
 use stallscope::model::{Cut, LaneKind, SourceId, SpanId, Trace};
 use stallscope::time::TimeRange;
@@ -22,6 +22,13 @@ fn run(args: &[&str]) -> (i32, String) {
     let out = command.args(args).output().expect("the program runs");
     let text = String::from_utf8_lossy(&out.stderr).into_owned();
     (out.status.code().expect("a code"), text)
+}
+
+/// Saves a window of a trace.
+fn save(path: &Path, range: &str, out: &Path) {
+    let [path, out] = [path, out].map(|p| p.to_str().expect("a path"));
+    let (code, text) = run(&["export", path, "--trim", range, "-o", out]);
+    assert_eq!(code, 0, "{text}");
 }
 
 fn opened(paths: &[PathBuf]) -> Analysis {
@@ -292,15 +299,7 @@ fn begins_and_ends_tables_of_spans_and_their_args_read_back() {
             "x",
         ]);
         assert_eq!(code, 2, "{text}");
-        let (code, text) = run(&[
-            "export",
-            path.to_str().expect("a path"),
-            "--trim",
-            "..",
-            "-o",
-            out.to_str().expect("a path"),
-        ]);
-        assert_eq!(code, 0, "{text}");
+        save(path, "..", &out);
         let (before, after) = (
             opened(std::slice::from_ref(path)),
             opened(std::slice::from_ref(&out)),
@@ -395,16 +394,7 @@ fn several_ranks_become_one_file_each_and_a_window_without_a_span_none() {
 fn a_damaged_window_says_what_it_lost() {
     let dir = scratch("trim-damaged");
     let out = dir.join("out.json");
-    let path = sample("nsight_2_workers.sqlite");
-    let (code, text) = run(&[
-        "export",
-        path.to_str().expect("a path"),
-        "--trim",
-        "..",
-        "-o",
-        out.to_str().expect("a path"),
-    ]);
-    assert_eq!(code, 0, "{text}");
+    save(&sample("nsight_2_workers.sqlite"), "..", &out);
     let text = std::fs::read(&out).expect("readable");
     let look = |bytes: &[u8]| {
         std::fs::write(&out, bytes).expect("writable");
@@ -437,16 +427,7 @@ fn a_damaged_window_says_what_it_lost() {
 #[test]
 fn links_behind_a_damaged_line_lead_where_they_led() {
     let out = scratch("trim-links").join("out.json");
-    let path = sample("nsight_2_workers.sqlite");
-    let (code, text) = run(&[
-        "export",
-        path.to_str().expect("a path"),
-        "--trim",
-        "..",
-        "-o",
-        out.to_str().expect("a path"),
-    ]);
-    assert_eq!(code, 0, "{text}");
+    save(&sample("nsight_2_workers.sqlite"), "..", &out);
     let text = std::fs::read_to_string(&out).expect("readable");
     let look = |text: &str| {
         std::fs::write(&out, text).expect("writable");
@@ -509,5 +490,58 @@ fn what_was_not_recorded_never_becomes_idle() {
     let (code, text) = run(&args);
     assert_eq!(code, 4, "{text}");
     assert!(text.contains("launched and not recorded"), "{text}");
+    assert!(!out.exists());
+}
+
+#[test]
+fn lag_is_not_known_of_spans_that_reach_out_of_a_window() {
+    let (path, out) = (
+        sample("torch_real_rank1.json.gz"),
+        scratch("trim-lag").join("out.json.gz"),
+    );
+    save(&path, "100ms..300ms", &out);
+    let (before, after) = (opened(&[path]), opened(&[out]));
+    let shift = zero(before.trace()) - zero(after.trace());
+    let own = OwnRule::default();
+    let lags: BTreeMap<String, Option<i64>> = before
+        .gpu_side_spans(before.trace().extent())
+        .into_iter()
+        .map(|s| (span(before.trace(), s), before.span_figures(s, own).lag))
+        .collect();
+    let start = before.trace().extent().start + shift;
+    let window = TimeRange::new(start + 100_000_000, start + 300_000_000);
+    let (mut known, mut cut) = (0, 0);
+    for id in after.gpu_side_spans(TimeRange::new(i64::MIN / 2, i64::MAX / 2)) {
+        let (trace, figures) = (after.trace(), after.span_figures(id, own));
+        let inside = window.covers(trace.spans().range(id));
+        assert_eq!(figures.cut, !inside, "{}", trace.span_name(id));
+        match inside {
+            true => assert_eq!(Some(&figures.lag), lags.get(&span(trace, id))),
+            false => assert_eq!((figures.lag, figures.start_lag), (None, None)),
+        }
+        known += usize::from(figures.lag.is_some());
+        cut += usize::from(figures.cut && figures.n_ops > 0);
+    }
+    assert!(known > 100 && cut > 0, "{known} {cut}");
+    let rows = after.lag_rows(after.trace().extent(), None);
+    let name = |r: &&LagRow| after.trace().name(r.name) == "## backward ##";
+    let backward = rows.iter().find(name).expect("a row");
+    assert!(backward.cut > 0 && backward.max_lag.is_none_or(|l| l > -1_000_000));
+    assert!(
+        after
+            .tails()
+            .iter()
+            .all(|t| !after.span_figures(t.span, own).cut)
+    );
+}
+
+#[test]
+fn names_of_other_forms_are_refused_with_a_right_one() {
+    let out = scratch("trim-names").join("out.parquet");
+    let path = sample("torch_4_workers.json.gz");
+    let [path, wrong] = [&path, &out].map(|p| p.to_str().expect("a path"));
+    let (code, text) = run(&["export", path, "--trim", "..", "-o", wrong]);
+    assert_eq!(code, 2, "{text}");
+    assert!(text.contains("out.json.gz"), "{text}");
     assert!(!out.exists());
 }

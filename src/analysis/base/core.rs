@@ -86,6 +86,18 @@ impl Core {
         self.trace.spans().range(span)
     }
 
+    /// Whether something on a lane reaches out of what its file says it covers, as at the edges of a saved window: what was
+    /// launched there is not recorded.
+    pub fn is_cut(&self, lane: LaneId, range: TimeRange) -> bool {
+        let source = self.trace.source(self.trace.lane(lane).source);
+        let saved = source.saved.map(|own| TimeRange {
+            start: own.start.saturating_add(source.to_trace_ns),
+            end: own.end.saturating_add(source.to_trace_ns),
+        });
+        let mut covered = [source.capture, saved].into_iter().flatten();
+        covered.any(|c| !c.covers(range))
+    }
+
     /// The process of a lane: of one that several recorders saw its first record.
     pub fn process_of(&self, lane: LaneId) -> Option<ProcessId> {
         let process = self

@@ -196,6 +196,9 @@ fn tails_of(
             continue;
         }
         let span = columns.range(i);
+        if core.is_cut(lane, span) {
+            continue;
+        }
         let ranges = link_ranges(core, lanes, span);
         let last = |r: &Range<usize>| core.launches.sum(&core.trace, &core.layers, r.clone()).last;
         let Some(end) = ranges.iter().filter_map(last).max() else {

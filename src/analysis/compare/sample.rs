@@ -226,6 +226,7 @@ fn rows(analysis: &Analysis, judged: &Judged) -> Vec<SampleRow> {
     let row = |cycle: &crate::analysis::figures::judged::CycleRow| {
         let (range, step) = (cycle.range, &r.steps[cycle.step]);
         let launched = gpu.map(|(g, _)| launched_on(core, &lanes, range, g));
+        let cut = r.loop_lane.is_some_and(|lane| core.is_cut(lane, range));
         SampleRow {
             step: cycle.step,
             label: step.label.clone(),
@@ -241,7 +242,10 @@ fn rows(analysis: &Analysis, judged: &Judged) -> Vec<SampleRow> {
                 launched.map(|l| l.sum),
                 syncs.then(|| sync.measure_in(range)),
             ],
-            gpu_lag: launched.and_then(|l| l.last).map(|last| last - range.end),
+            gpu_lag: launched
+                .and_then(|l| l.last)
+                .filter(|_| !cut)
+                .map(|last| last - range.end),
             gpu_parts: parts.as_ref().map(|p| p.of(range)),
             cpu_parts: analysis.cpu_parts(rank, range),
         }

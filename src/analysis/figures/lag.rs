@@ -40,12 +40,14 @@ pub struct LagRow {
     pub gpu_launched: i64,
     /// The GPUs were busy during them, summed.
     pub gpu_during: i64,
-    /// Median lag of those that launched something.
+    /// Median lag of those that launched something and are not cut.
     pub median_lag: Option<i64>,
     /// Largest lag.
     pub max_lag: Option<i64>,
     /// Spans that launched something.
     pub with_gpu: u64,
+    /// Spans that reach out of what their file covers: their lag is not known.
+    pub cut: u64,
     /// The longest of them.
     pub longest: SpanId,
     /// The synchronising call that was waiting when the last GPU work of that one ended: there its wait shows up. Looked
@@ -103,6 +105,7 @@ impl Growing {
                 median_lag: None,
                 max_lag: None,
                 with_gpu: 0,
+                cut: 0,
                 longest: span,
                 charged_to: None,
             });
@@ -140,7 +143,6 @@ impl Growing {
                 continue;
             };
             let lags = &mut lags[i];
-            row.with_gpu = lags.len() as u64;
             row.max_lag = lags.iter().copied().max();
             row.median_lag = percentile(lags, 50);
             (row.parent, row.depth) = (parent, depth);
@@ -229,8 +231,11 @@ impl Analysis {
             let parent = around_it.map(|a| a.0);
             let parent = parent.or_else(|| outside.as_mut()?.at(me.start));
             let node = tree.node(parent, kind, core, span);
-            tree.lags[node].extend(its.last.map(|l| l - me.end));
+            let cut = core.is_cut(lane, me);
+            tree.lags[node].extend(its.last.filter(|_| !cut).map(|l| l - me.end));
             let row = &mut tree.rows[node];
+            row.cut += u64::from(cut);
+            row.with_gpu += u64::from(its.last.is_some());
             row.count += 1;
             row.cpu_time = row.cpu_time.saturating_add(me.len());
             row.gpu_launched = row.gpu_launched.saturating_add(its.sum);

@@ -24,7 +24,9 @@ pub struct SpanFigures {
     pub gpu_first: Option<i64>,
     /// Latest end.
     pub gpu_last: Option<i64>,
-    /// `gpu_first` − start of the span.
+    /// It reaches out of what its file covers: what it launched there is not in these figures.
+    pub cut: bool,
+    /// `gpu_first` − start of the span; `None` where that is cut, as below.
     pub start_lag: Option<i64>,
     /// `gpu_last` − end of the span; negative where the GPU finished first.
     pub lag: Option<i64>,
@@ -74,16 +76,18 @@ impl Analysis {
             start: me.end,
             end: i64::MAX,
         };
+        let cut = core.is_cut(spans.lane(span), me);
         SpanFigures {
             span,
+            cut,
             dur: me.len(),
             n_ops,
             launched_sum,
             launched_union: own.measure(),
             gpu_first: first,
             gpu_last: last,
-            start_lag: first.map(|f| f - me.start),
-            lag: last.map(|l| l - me.end),
+            start_lag: first.filter(|_| !cut).map(|f| f - me.start),
+            lag: last.filter(|_| !cut).map(|l| l - me.end),
             executed_during: busy,
             own_during,
             foreign_during: busy - own_during,

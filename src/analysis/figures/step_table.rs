@@ -152,6 +152,7 @@ impl<'a> Scene<'a> {
         }
         let named: i64 = phases.iter().flatten().sum();
         let mine = gpu.map(|(g, _)| launched_on(core, &self.tracks, range, g));
+        let cut = rank.loop_lane.is_some_and(|lane| core.is_cut(lane, range));
         let earlier = |(g, _)| hidden_by_earlier(core, g, rank, range);
         StepRow {
             rank: self.index,
@@ -174,7 +175,11 @@ impl<'a> Scene<'a> {
                 .as_ref()
                 .and_then(|l| l.first_kernel)
                 .map(|k| k - range.start),
-            gpu_lag: mine.as_ref().and_then(|l| l.last).map(|l| l - range.end),
+            gpu_lag: mine
+                .as_ref()
+                .and_then(|l| l.last)
+                .filter(|_| !cut)
+                .map(|l| l - range.end),
         }
     }
 }

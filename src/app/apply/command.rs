@@ -193,6 +193,8 @@ impl App {
             }
         } else if self.state.loading.is_some() {
             self.cancel_loading();
+        } else if self.state.is_saving() {
+            self.cancel_saving();
         } else if let Some(doc) = &mut self.state.doc {
             if doc.search.is_active() || !doc.search.text.is_empty() {
                 self.search_for(ctx, String::new());

@@ -1,6 +1,7 @@
 //! What leaves the window: texts for the clipboard, pictures and tables for files.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use egui::Context;
 
@@ -8,11 +9,12 @@ use super::remember::look;
 use super::window::App;
 use crate::app::dialogs::Dialog;
 use crate::app::model::document::Document;
-use crate::app::model::picker::{Ask, Make, Picker};
+use crate::app::model::picker::{Ask, Made, Make, Picker};
 use crate::app::model::picture::{self, Source};
 use crate::app::model::settings::rules_file;
 use crate::app::model::trimmed::Window;
 use crate::export::png::{SIGNATURE, suggested_name};
+use crate::import::Progress;
 use crate::output;
 use crate::session::{self, Kept, Session};
 
@@ -91,7 +93,7 @@ impl App {
                 // Its heading tells an older table of the same kind; the first line of JSON is too short to tell anything.
                 let heading = text.lines().next().filter(|line| line.len() > 16);
                 spare(path, heading.unwrap_or("").as_bytes(), &inputs)?;
-                Ok(vec![(path.to_owned(), text.into_bytes())])
+                Ok(Made::one(path, text.into_bytes()))
             });
             self.pick(ctx, Ask::Save(name, make));
         }
@@ -102,12 +104,13 @@ impl App {
         let Some(doc) = &self.state.doc else {
             return;
         };
-        let (window, inputs) = (Window::of(doc), inputs(doc));
+        let progress = Arc::new(Progress::new());
+        let (window, inputs) = (Window::of(doc, Arc::clone(&progress)), inputs(doc));
         let name = format!("{}.json.gz", picture::file_stem(doc));
         let make: Make = Box::new(move |path| {
-            let files = window.files(path)?;
+            let made = window.files(path)?;
             // Of two traces in a folder that was read nobody can tell which one may be replaced.
-            for (file, _) in &files {
+            for (file, _) in &made.files {
                 spare(file, b"", &inputs)?;
                 // The dialog asked about the name that was chosen, not about those of the ranks.
                 if file != path && file.exists() {
@@ -117,9 +120,19 @@ impl App {
                     ));
                 }
             }
-            Ok(files)
+            Ok(made)
         });
+        if self.state.picker.is_none() {
+            self.state.saving = Some(progress);
+        }
         self.pick(ctx, Ask::Save(name, make));
+    }
+
+    /// Stops saving a window.
+    pub(super) fn cancel_saving(&mut self) {
+        if let Some(saving) = &self.state.saving {
+            saving.cancel();
+        }
     }
 
     /// Draws the picture of the open dialog into a file, or into one that the user chooses. A file that is there
@@ -139,7 +152,7 @@ impl App {
             };
             spare(path, begins, &inputs)?;
             let bytes = source.file(path, &options)?;
-            Ok(vec![(path.to_owned(), bytes)])
+            Ok(Made::one(path, bytes))
         });
         let ask = match file {
             Some(path) => Ask::Write(path, replace, make),
@@ -174,7 +187,7 @@ impl App {
                 files.iter().map(|f| Kept::of(f, folder)).collect()
             };
             let session = Session::new(kept(&files), kept(&before), loops, look);
-            Ok(vec![(path.to_owned(), session.text().into_bytes())])
+            Ok(Made::one(path, session.text().into_bytes()))
         });
         self.pick(ctx, Ask::Save(name, make));
     }

@@ -33,6 +33,7 @@ impl App {
             Action::CompareWith(paths) => self.compare_with(ctx, paths),
             Action::ToggleLoop(lane) => self.toggle_loop(ctx, lane),
             Action::CancelLoading => self.cancel_loading(),
+            Action::CancelSaving => self.cancel_saving(),
             Action::ForgetRecent(paths) => state.settings.recent.retain(|p| *p != paths),
             Action::SelectRange(range) => self.select_range(range),
             Action::SelectSpan(span) => state.on_doc(|doc| doc.select_span(span)),

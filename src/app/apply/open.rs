@@ -71,7 +71,13 @@ impl App {
         }
         if let Some(picked) = self.state.picker.as_ref().and_then(Picker::poll) {
             self.state.picker = None;
-            self.picked(ctx, picked);
+            let saving = self.state.saving.take();
+            match picked {
+                Picked::Failed(..) if saving.is_some_and(|s| s.is_cancelled()) => {
+                    self.state.say("Cancelled: nothing was written".to_owned());
+                }
+                picked => self.picked(ctx, picked),
+            }
         }
         self.state.on_doc(|doc| {
             doc.search.poll();
@@ -102,8 +108,13 @@ impl App {
                 self.open(ctx, request);
             }
             Picked::Before(paths) => self.compare_with(ctx, paths),
-            Picked::Written(path) => {
-                self.state.say(format!("Written: {}", path.display()));
+            Picked::Written(path, left_out) => {
+                let left_out = match left_out.is_empty() {
+                    true => left_out,
+                    false => format!(". {left_out}"),
+                };
+                self.state
+                    .say(format!("Written: {}{left_out}", path.display()));
                 if let Some(Dialog::Export(dialog)) = &self.dialog {
                     self.state.settings.export = dialog.choice.clone();
                     self.dialog = None;

@@ -31,6 +31,8 @@ pub enum Action {
     ToggleLoop(LaneId),
     /// Stop opening.
     CancelLoading,
+    /// Stop saving a window.
+    CancelSaving,
     /// Remove an entry of the Recent list.
     ForgetRecent(Vec<PathBuf>),
     /// Select a range of time; `None` clears it.

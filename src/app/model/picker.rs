@@ -22,8 +22,8 @@ pub enum Picked {
     Open(Vec<PathBuf>),
     /// Files to compare with.
     Before(Vec<PathBuf>),
-    /// This file was written.
-    Written(PathBuf),
+    /// This file was written; what is not in it, where something is not.
+    Written(PathBuf, String),
     /// Nothing was written: a file of this name is there already.
     Exists(PathBuf),
     /// Something could not be written: what, and why.
@@ -49,7 +49,27 @@ pub enum Ask {
 }
 
 /// Makes what is written for this path, on the dialog's thread: mostly the bytes of that file; or says why it cannot.
-pub type Make = Box<dyn FnOnce(&Path) -> Result<Vec<(PathBuf, Vec<u8>)>, String> + Send>;
+pub type Make = Box<dyn FnOnce(&Path) -> Result<Made, String> + Send>;
+
+/// What is written.
+#[derive(Default)]
+pub struct Made {
+    /// Files and their bytes; the first is the one that is named afterwards.
+    pub files: Vec<(PathBuf, Vec<u8>)>,
+    /// What is not in them; empty where everything is.
+    pub left_out: String,
+}
+
+impl Made {
+    /// One file with all that was asked for.
+    #[must_use]
+    pub fn one(path: &Path, bytes: Vec<u8>) -> Self {
+        Self {
+            files: vec![(path.to_owned(), bytes)],
+            left_out: String::new(),
+        }
+    }
+}
 
 /// A dialog that is open.
 pub struct Picker {
@@ -134,14 +154,17 @@ fn files(title: &str) -> Option<Vec<PathBuf>> {
 }
 
 fn write(path: &Path, make: Make) -> Picked {
-    let written = make(path).and_then(|files| {
-        for (path, bytes) in &files {
+    let written = make(path).and_then(|made| {
+        for (path, bytes) in &made.files {
             output::write(path, bytes).map_err(|e| format!("{}: {e}", path.display()))?;
         }
-        Ok(files.into_iter().next().map(|(first, _)| first))
+        let first = made.files.into_iter().next().map(|(first, _)| first);
+        Ok((first, made.left_out))
     });
     match written {
-        Ok(first) => Picked::Written(first.unwrap_or_else(|| path.to_owned())),
+        Ok((first, left_out)) => {
+            Picked::Written(first.unwrap_or_else(|| path.to_owned()), left_out)
+        }
         Err(why) => Picked::Failed(format!("{} could not be written.", path.display()), why),
     }
 }

@@ -1,6 +1,7 @@
 //! The state of the window: what is open, what is remembered, what is said. Screens only read it; it knows none of them.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
 use egui::Context;
@@ -14,6 +15,7 @@ use super::picker::Picker;
 use super::ranks::RanksView;
 use super::settings::{Settings, ThemeChoice, ThemeName};
 use crate::app::widgets::look::Look;
+use crate::import::Progress;
 use crate::paint::egui_theme;
 use crate::time::TimeRange;
 use crate::view::{Theme, Window};
@@ -43,6 +45,8 @@ pub struct AppState {
     pub toasts: Vec<(String, f64)>,
     /// A file dialog that is open.
     pub picker: Option<Picker>,
+    /// A window that is saved, once a file dialog is closed.
+    pub saving: Option<Arc<Progress>>,
     /// The file that was written last.
     pub last_written: Option<PathBuf>,
     /// The search box is to get the focus.
@@ -60,6 +64,12 @@ pub struct AppState {
 }
 
 impl AppState {
+    /// Whether a window is being saved: its file was chosen.
+    #[must_use]
+    pub fn is_saving(&self) -> bool {
+        self.saving.as_ref().is_some_and(|s| s.total() > 0)
+    }
+
     /// A window with what is remembered, and nothing open.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
@@ -72,6 +82,7 @@ impl AppState {
             loading: None,
             toasts: Vec::new(),
             picker: None,
+            saving: None,
             last_written: None,
             focus_search: false,
             drop_hovers: false,

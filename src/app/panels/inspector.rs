@@ -225,8 +225,13 @@ fn facts(doc: &Document, span: SpanId, about: Option<&About>) -> Vec<(&'static s
         out.push(("GPU operations", format_count(gpu.n_ops)));
         out.push(("GPU launched", format_ns(gpu.launched_sum)));
         out.push(("GPU during", format_ns(gpu.executed_during)));
-        if let Some(lag) = gpu.lag {
-            out.push(("GPU tail", format_ns(lag)));
+        match gpu.lag {
+            Some(lag) => out.push(("GPU tail", format_ns(lag))),
+            None if gpu.cut => out.push((
+                "GPU tail",
+                "not known: it reaches out of what was recorded".to_owned(),
+            )),
+            None => {}
         }
     }
     if let Some(sync) = about.and_then(|a| a.sync.clone()) {

@@ -50,6 +50,47 @@ pub fn loading_ui(ui: &Ui, state: &mut AppState, actions: &mut Actions) {
         });
 }
 
+/// The progress of a window that is saved.
+pub fn saving_ui(ui: &Ui, state: &AppState, actions: &mut Actions) {
+    let Some(saving) = state.saving.as_ref().filter(|_| state.is_saving()) else {
+        return;
+    };
+    ui.ctx().request_repaint_after_secs(TICK);
+    Area::new(Id::unique("saving"))
+        .order(Order::Foreground)
+        .anchor(Align2::CENTER_CENTER, vec2(0.0, -40.0))
+        .show(ui.ctx(), |ui| {
+            Frame::popup(ui.style()).inner_margin(18.0).show(ui, |ui| {
+                ui.set_width(440.0);
+                ui.label(
+                    RichText::new("Saving the range as a trace")
+                        .strong()
+                        .size(14.0),
+                );
+                ui.add_space(4.0);
+                let (done, total) = (saving.done(), saving.total());
+                let share = done as f32 / total as f32;
+                // Of what is written anew, args are read where they lie: that is not counted in bytes.
+                let anew = saving.events() > 0;
+                ui.add(
+                    ProgressBar::new(share.min(1.0))
+                        .desired_height(8.0)
+                        .animate(anew),
+                );
+                ui.add_space(2.0);
+                let text = match anew {
+                    true => format!("{} args read", format_count(saving.events())),
+                    false => format!("{} of {} read", bytes_text(done), bytes_text(total)),
+                };
+                ui.label(RichText::new(text).color(state.look.weak));
+                ui.add_space(6.0);
+                if ui.button("Cancel").on_hover_text("Esc").clicked() {
+                    actions.push(Action::CancelSaving);
+                }
+            });
+        });
+}
+
 /// Reading fills most of the bar; what comes after it cannot tell how far it is.
 fn bar(now: &Snapshot) -> ProgressBar {
     if let Some((done, all)) = now.files {

@@ -177,6 +177,21 @@ pub fn packed(text: Vec<u8>, path: &Path) -> Vec<u8> {
     }
 }
 
+/// What is wrong with the name of a file for a trace, where its ending says that something else is in it.
+#[must_use]
+pub fn wrong_ending(path: &Path) -> Option<String> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let lower = name.to_ascii_lowercase();
+    let bare = lower.strip_suffix(".gz").unwrap_or(&lower);
+    if !bare.contains('.') || bare.ends_with(".json") {
+        return None;
+    }
+    let stem = name.split('.').next().unwrap_or_default();
+    Some(format!(
+        "`{name}` is no name for a trace: a saved window is JSON, as in {stem}.json.gz or {stem}.json."
+    ))
+}
+
 /// The file of a rank: `OUT.rank3.json.gz` for `OUT.json.gz`.
 #[must_use]
 pub fn path_of(path: &Path, rank: Option<u32>) -> PathBuf {
@@ -203,6 +218,17 @@ mod tests {
         assert_eq!(of("x.JSON"), "x.rank3.JSON");
         assert_eq!(of("x"), "x.rank3");
         assert_eq!(path_of(Path::new("x.gz"), None), Path::new("x.gz"));
+    }
+
+    #[test]
+    fn other_endings_are_refused_with_the_right_one() {
+        for fine in ["a.json", "a.JSON.gz", "a", "a.pt.trace.json.gz", "x.gz"] {
+            assert_eq!(wrong_ending(Path::new(fine)), None, "{fine}");
+        }
+        for wrong in ["x/a.parquet", "a.txt", "a.csv.gz", "a.sqlite"] {
+            let said = wrong_ending(Path::new(wrong)).expect("refused");
+            assert!(said.contains("a.json.gz"), "{said}");
+        }
     }
 
     #[test]

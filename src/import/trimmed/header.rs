@@ -155,6 +155,7 @@ impl Header {
                     quantum_ns: row.quantum,
                     args: args.clone(),
                     from: Some(row.from.clone()),
+                    saved: Some(TimeRange::new(self.trim.0, self.trim.1)),
                     ..Source::new(path, tracer(&row.source)?)
                 };
                 from.push(row.from);

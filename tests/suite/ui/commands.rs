@@ -1,8 +1,11 @@
 //! Commands, keys, typing, and a whole job without a mouse.
 
+use std::sync::Arc;
+
 use egui::{Event, Key, Modifiers, PointerButton};
 use egui_kittest::kittest::Queryable;
 use stallscope::app::{Action, Command, Dialog, Store};
+use stallscope::import::Progress;
 use stallscope::time::TimeRange;
 
 use super::common::scratch;
@@ -337,4 +340,23 @@ fn another_thread_can_be_made_the_loop_and_the_evidence_asked_again() {
     // A stream of the GPU can be none.
     let stream = lane(&w, "G0.7");
     assert_eq!(doc(&w).loops_with(stream), None);
+}
+
+#[test]
+fn a_window_that_is_saved_says_how_far_it_is_and_can_be_stopped() {
+    let mut w = showing(&tiny(&scratch("ui_saving")));
+    let progress = Arc::new(Progress::new());
+    w.state_mut().state.saving = Some(Arc::clone(&progress));
+    w.run_steps(2);
+    let title = "Saving the range as a trace";
+    // Its file is being chosen.
+    assert!(w.query_by_label(title).is_none());
+    progress.add_total(3 << 20);
+    progress.add_done(2 << 20);
+    w.run_steps(2);
+    assert!(w.query_by_label(title).is_some());
+    assert!(w.query_by_label("2.0 MiB of 3.0 MiB read").is_some());
+    w.key_press(Key::Escape);
+    w.run_steps(2);
+    assert!(progress.is_cancelled());
 }

@@ -42,6 +42,11 @@ pub(super) struct Flows {
     spans: FxHashMap<Place, Spans>,
     /// Forward and backward operators that are linked and stay.
     links: FxHashSet<(Ends, Ends)>,
+    /// From the first start to the last end of the spans that stay, but those around the whole window: in them whatever
+    /// lies outside would seem to stay.
+    reach: Ends,
+    /// Flows with an end outside that: they do not stay, and are known by a number.
+    gone: FxHashSet<u64>,
 }
 
 impl Flows {
@@ -52,11 +57,28 @@ impl Flows {
         let stays = |span: SpanId| cut.keeps(span) && trace.lane(spans.lane(span)).source == source;
         let links = trace.fwdbwd().iter();
         let links = links.filter(|l| stays(l.from) && stays(l.to));
+        let window = cut.window();
+        let inner = cut.spans().filter(|&s| !spans.range(s).covers(window));
+        let reach = inner.filter(|&s| stays(s)).map(ends);
+        let reach = reach.fold((own(window.start), own(window.end)), |a, b| {
+            (a.0.min(b.0), a.1.max(b.1))
+        });
         Self {
             flows: Vec::new(),
             spans: FxHashMap::default(),
             links: links.map(|l| (ends(l.from), ends(l.to))).collect(),
+            reach,
+            gone: FxHashSet::default(),
         }
+    }
+
+    /// Whether a flow with this end may stay; what may not is not kept.
+    pub fn may_stay(&mut self, key: u64, ts: i64) -> bool {
+        let inside = self.reach.0 <= ts && ts <= self.reach.1;
+        if !inside {
+            self.gone.insert(key);
+        }
+        inside
     }
 
     pub fn add(&mut self, flow: Flow) {
@@ -73,6 +95,7 @@ impl Flows {
 
     /// Entries of what stays.
     pub fn kept(mut self) -> Vec<usize> {
+        self.flows.retain(|f| !self.gone.contains(&f.key));
         let mut moments: FxHashMap<(Place, bool), Vec<(i64, usize)>> = FxHashMap::default();
         for (i, flow) in self.flows.iter().enumerate() {
             let moments = moments.entry((flow.place, flow.forward)).or_default();

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::hash::{Hash, Hasher};
-use std::ops::Range;
 
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use serde_json::Value;
@@ -25,9 +24,10 @@ pub(super) struct Sieve<'a> {
     /// Number of spans that stay in the model, and in the text.
     expected: u64,
     found: u64,
-    /// Texts of events that stay or may, in the order of the file.
-    texts: Vec<u8>,
+    /// Events that stay or may.
     entries: Vec<Entry>,
+    /// Events that were seen.
+    seen: u64,
     /// Correlations of spans that stay, and rows of synchronisation that stay with one of them.
     correlations: FxHashSet<i64>,
     syncs: Vec<(i64, usize)>,
@@ -42,7 +42,9 @@ pub(super) struct Sieve<'a> {
 }
 
 struct Entry {
-    text: Range<usize>,
+    /// Its place in the file.
+    at: u64,
+    text: Vec<u8>,
     stays: bool,
 }
 
@@ -66,8 +68,8 @@ impl<'a> Sieve<'a> {
             wanted,
             expected,
             found: 0,
-            texts: Vec::new(),
             entries: Vec::new(),
+            seen: 0,
             correlations: FxHashSet::default(),
             syncs: Vec::new(),
             names: Vec::new(),
@@ -114,20 +116,23 @@ impl<'a> Sieve<'a> {
             ),
             b'B' | b'E' | b'b' | b'e' | b'n' | b'S' | b'T' | b'p' | b'F' => return None,
             b's' | b't' | b'f' => {
-                let entry = self.add(text, false);
-                self.flows.add(Flow {
-                    key: hash(&(
-                        category(parser, event),
-                        raw_name,
-                        id(event.id),
-                        (event.id_scope == IdScope::Process).then_some(place.0),
-                    )),
-                    phase,
-                    forward: class == Class::ForwardBackward,
-                    ts,
-                    place,
-                    entry,
-                });
+                let key = hash(&(
+                    category(parser, event),
+                    raw_name,
+                    id(event.id),
+                    (event.id_scope == IdScope::Process).then_some(place.0),
+                ));
+                if self.flows.may_stay(key, ts) {
+                    let entry = self.add(text, false);
+                    self.flows.add(Flow {
+                        key,
+                        phase,
+                        forward: class == Class::ForwardBackward,
+                        ts,
+                        place,
+                        entry,
+                    });
+                }
             }
             _ => {
                 let args = event.args.map(|(a, b)| &w[a..b]);
@@ -143,10 +148,12 @@ impl<'a> Sieve<'a> {
     }
 
     fn add(&mut self, text: &[u8], stays: bool) -> usize {
-        let start = self.texts.len();
-        self.texts.extend_from_slice(text);
-        let text = start..self.texts.len();
-        self.entries.push(Entry { text, stays });
+        self.seen += 1;
+        self.entries.push(Entry {
+            at: self.seen,
+            text: text.to_vec(),
+            stays,
+        });
         self.entries.len() - 1
     }
 
@@ -198,10 +205,16 @@ impl<'a> Sieve<'a> {
         if before.is_some_and(|(at, _)| at > time) {
             return;
         }
-        if let Some((_, entry)) = before {
-            self.entries[entry].stays = false;
-        }
-        let entry = self.add(text, true);
+        let entry = match before {
+            // It takes the room of the one that it replaces: there may be many before the window.
+            Some((_, entry)) => {
+                self.seen += 1;
+                self.entries[entry].at = self.seen;
+                text.clone_into(&mut self.entries[entry].text);
+                entry
+            }
+            None => self.add(text, true),
+        };
         self.samples.insert(series, (time, entry));
         self.stays(place);
     }
@@ -228,8 +241,9 @@ impl<'a> Sieve<'a> {
         for entry in self.flows.kept() {
             self.entries[entry].stays = true;
         }
-        let stay = self.entries.iter().filter(|e| e.stays);
-        Some(stay.map(|e| self.texts[e.text.clone()].to_vec()).collect())
+        self.entries.retain(|e| e.stays);
+        self.entries.sort_by_key(|e| e.at);
+        Some(self.entries.into_iter().map(|e| e.text).collect())
     }
 }
 
