@@ -11,9 +11,11 @@ import subprocess
 import sys
 import time
 
+import duckdb
 import pyarrow.parquet
 
 from queries import ENGINES, queries, same
+from sums import by_duckdb, by_polars, by_pyarrow
 
 JOBS = {
     "before": ["--late-rank", "2:input:20", "--gc", "5:30", "--seed", "1"],
@@ -155,6 +157,49 @@ def wanted(query, reports, found):
     return makers[query](reports)
 
 
+def read_alike(out):
+    """What is wrong with the files: all engines read the same from each, as many rows as the index says."""
+    index, wrong = json.loads((out / "_stallscope.json").read_text()), []
+    kinds = {"string": "STRING", "int32": "I32", "int64": "I64", "bool": "BOOL"}
+    for file in sorted(out.glob("*/*.parquet")):
+        run, table = file.name.split(".")[0], file.parent.name
+        schema = pyarrow.parquet.read_schema(file)
+        columns = [(f.name, kinds[str(f.type)]) for f in schema]
+        sums = [by_duckdb(f"'{file}'", columns), by_polars(file, columns), by_pyarrow(file, columns)]
+        if sums[1:] != sums[:-1]:
+            wrong.append(f"{file}: {sums}")
+        rows, told = pyarrow.parquet.read_metadata(file).num_rows, index["runs"][run]["rows"][table]
+        meta = {k.decode(): v.decode() for k, v in schema.metadata.items()}
+        if (rows, run, table) != (told, meta["stallscope.run"], meta["stallscope.table"]):
+            wrong.append(f"{file}: {rows} rows, the index says {told}; {meta}")
+    return wrong
+
+
+def unlike_the_report(out, reports):
+    """Ranks, arrivals and notices against what the report says of the same traces."""
+    wrong = []
+
+    def hold(what, text, wanted):
+        found = duckdb.sql(text).fetchall()
+        if found != wanted:
+            wrong.append(f"{what}: {found}, the report says {wanted}")
+
+    for name, report in reports.items():
+        job, of_run = report["job"], f"WHERE run = '{name}'"
+        ranks, arrivals, notices = (f"'{out}/{t}/*.parquet' {of_run}" for t in ("ranks", "arrivals", "notices"))
+        late = [(r["rank"], r["last"] + r["last_shared"], r["waited"], r["cost"]) for r in job["late"]]
+        hold("late ranks", f"SELECT rank, last, waited, cost FROM {ranks} ORDER BY rank", late)
+        own = sorted((int(n), r["verdict"], r["loop"]) for n, r in report["ranks"].items())
+        keys = ["wait", "wait_exposed", "wait_hidden", "wait_unrecorded"]
+        rows = [(n, v["verdict"], v["n_judged"], loop["n_steps"], *(loop[k] for k in keys)) for n, v, loop in own]
+        hold("ranks", f"SELECT rank, verdict, judged, steps, {', '.join(keys)} FROM {ranks} ORDER BY rank", rows)
+        collectives = job["collectives"]
+        text = f"SELECT COUNT(*), SUM(CASE WHEN late_ranks = recorded THEN 1 ELSE 0 END), SUM(waited)::BIGINT FROM {arrivals}"
+        hold("arrivals", text, [(collectives["matched"], collectives["together"], sum(r["waited"] for r in job["late"]))])
+        hold("notices", f"SELECT COUNT(*) FROM {notices} AND level = 'error'", [(0,)])
+    return wrong
+
+
 def plain(found):
     return [[float(v) if not isinstance(v, (str, int, bool, type(None))) else v for v in row] for row in found]
 
@@ -168,13 +213,10 @@ def main(program, make_trace, work, engines):
         run(make_trace, "torch", folder / "run.json", *sizes, *twists)
         run(program, "ranks", folder, "--run", name, "--out", out, "--spans", "all")
         reports[name] = json.loads(run(program, "report", folder, "--json"))
-    wrong = 0
-    for file in sorted(out.glob("*/*.parquet")):
-        rows = pyarrow.parquet.read_table(file).num_rows
-        told = json.loads((out / "_stallscope.json").read_text())["runs"][file.name.split(".")[0]]["rows"][file.parent.name]
-        if rows != told:
-            wrong += 1
-            print(f"WRONG: {file} has {rows} rows, the index says {told}")
+    faults = read_alike(out) + unlike_the_report(out, reports)
+    for line in faults:
+        print("WRONG", line)
+    wrong = len(faults)
     for engine in engines:
         ask = ENGINES[engine](out)
         for query, text in queries():
