@@ -113,7 +113,7 @@ fn changed_views_do_no_harm() {
 
 #[test]
 fn changed_command_lines_do_no_harm() {
-    smoke("words", 250);
+    smoke("words", 120);
 }
 
 #[test]
