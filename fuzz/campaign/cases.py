@@ -331,7 +331,8 @@ def command(random, case, files, more=(), bad=False):
         case.output = "out.html"
         case.args = ["report", "--html", case.output, *scope, *files]
     else:
-        options = [["--json"], ["--png", "out.png"], ["--memory", of(["1GB", "4GiB", "100MB", "1KB", "1B", "0GB"])], ["--jobs", of(SMALL)], ["--run", "r"]]
+        options = [["--json"], ["--png", "out.png"], ["--memory", of(["1GB", "4GiB", "100MB", "1KB", "1B", "0GB"])], ["--jobs", of(SMALL)], ["--run", "r"],
+                   ["--out", "tables"]]
         chosen = some(random, options)
         case.output = "out.png" if "--png" in chosen else ""
         case.args = ["ranks", *chosen, *more, *files]
