@@ -3,9 +3,15 @@
 //! Knows nothing of what is in the files.
 
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+mod unfinished;
+
+use unfinished::Unfinished;
+pub use unfinished::give_up;
 
 mod batch;
 
@@ -56,16 +62,22 @@ pub fn conflict<'a>(
 ) -> Option<Conflict<'a>> {
     let output = Place::of(output)?;
     inputs.into_iter().find_map(|input| {
+        // A file may have been sent into it.
+        let named = input;
+        let input = match input == Path::new("-") && cfg!(unix) {
+            true => Path::new("/dev/stdin"),
+            false => input,
+        };
         if input.is_dir() {
             let harmed = output.is_in(input) && !output.begins_with(begins);
-            return harmed.then_some(Conflict::InFolder(input));
+            return harmed.then_some(Conflict::InFolder(named));
         }
         // `a.zip/b.json` is a member of `a.zip`.
         let file = input.ancestors().find(|p| p.is_file())?;
         if output.is(file) {
-            Some(Conflict::Input(input))
+            Some(Conflict::Input(named))
         } else if output.is_beside(file) {
-            Some(Conflict::OfDatabase(input))
+            Some(Conflict::OfDatabase(named))
         } else {
             None
         }
@@ -155,11 +167,11 @@ pub struct NewFile {
 enum To {
     /// What is no regular file.
     Place(File),
-    Beside(tempfile::NamedTempFile, PathBuf),
+    Beside(Unfinished, PathBuf),
 }
 
 impl NewFile {
-    /// Begins a file.
+    /// Begins a file. Never waits: a pipe that nobody reads is an error.
     ///
     /// # Errors
     /// What the system says.
@@ -167,10 +179,9 @@ impl NewFile {
         // Through a symbolic link, as any program writes: the link stays.
         let path = fs::canonicalize(path).unwrap_or_else(|_new| path.to_owned());
         let old = fs::metadata(&path).ok();
-        if old.as_ref().is_some_and(|old| !old.is_file()) {
-            let file = File::options().write(true).open(&path)?;
+        if let Some(old) = old.as_ref().filter(|old| !old.is_file()) {
             return Ok(Self {
-                to: To::Place(file),
+                to: To::Place(open_special(&path, old)?),
             });
         }
         let folder = match path.parent() {
@@ -189,9 +200,9 @@ impl NewFile {
         };
         #[cfg(unix)]
         beside.permissions(mode);
-        let file = beside.tempfile_in(folder)?;
-        if let Some(old) = old {
-            file.as_file().set_permissions(old.permissions())?;
+        let mut file = Unfinished::make(|| beside.tempfile_in(folder))?;
+        if let Some((old, file)) = old.zip(file.file()) {
+            file.set_permissions(old.permissions())?;
         }
         Ok(Self {
             to: To::Beside(file, path),
@@ -203,30 +214,63 @@ impl NewFile {
     /// # Errors
     /// What the system says; an old file of that name is as it was then, and nothing is left beside it.
     pub fn finish(self) -> io::Result<()> {
+        self.close(true)
+    }
+
+    fn close(self, replace: bool) -> io::Result<()> {
         match self.to {
             To::Place(mut file) => file.flush(),
-            To::Beside(file, path) => {
+            To::Beside(mut file, path) => {
                 // Some systems say only now that the disk is full.
-                file.as_file().sync_all()?;
-                file.persist(path).map_err(|e| e.error)?;
-                Ok(())
+                if let Some(file) = file.file() {
+                    file.sync_all()?;
+                }
+                file.name(&path, replace)
             }
         }
     }
+}
+
+/// Opens what is no regular file for writing.
+fn open_special(path: &Path, what: &fs::Metadata) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+        if what.file_type().is_fifo() {
+            let mut asks = options.clone();
+            asks.custom_flags(libc::O_NONBLOCK);
+            // Held until the pipe is open to be written to at any pace: its reader is there.
+            let _reader = asks
+                .open(path)
+                .map_err(|error| match error.raw_os_error() {
+                    Some(libc::ENXIO) => io::Error::other("it is a pipe that nobody reads from"),
+                    _ => error,
+                })?;
+            return options.open(path);
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = what;
+    options.open(path)
 }
 
 impl Write for NewFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.to {
             To::Place(file) => file.write(bytes),
-            To::Beside(file, _) => file.write(bytes),
+            To::Beside(file, _) => match file.file() {
+                Some(file) => file.write(bytes),
+                None => Err(io::ErrorKind::NotFound.into()),
+            },
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.to {
             To::Place(file) => file.flush(),
-            To::Beside(file, _) => file.flush(),
+            To::Beside(file, _) => file.file().map_or(Ok(()), Write::flush),
         }
     }
 }
@@ -239,6 +283,41 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = NewFile::begin(path)?;
     file.write_all(bytes)?;
     file.finish()
+}
+
+/// As [`write`], for a file that must not be there yet.
+///
+/// # Errors
+/// What the system says; `AlreadyExists` where there is something of that name, also where it came in the meantime.
+pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if fs::symlink_metadata(path).is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    let mut file = NewFile::begin(path)?;
+    file.write_all(bytes)?;
+    file.close(false)
+}
+
+/// Keeps others who ask for it from writing, until it is dropped. The file stays: who waits for it has it open.
+#[must_use]
+pub struct Lock(#[expect(dead_code, reason = "closing it frees it")] File);
+
+/// Locks a file that stands for others, and makes it where there is none. `None` where somebody else holds it for longer
+/// than `patience`, and where the system cannot lock it.
+pub fn lock(path: &Path, patience: Duration) -> Option<Lock> {
+    let mut options = File::options();
+    options.write(true).create(true).truncate(false);
+    let until = Instant::now() + patience;
+    let file = options.open(path).ok()?;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Some(Lock(file)),
+            Err(TryLockError::WouldBlock) if Instant::now() < until => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Err(_) => return None,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -310,6 +389,45 @@ mod tests {
             assert_eq!(hit("hard"), text(Input(&trace)));
             assert_eq!(hit("wal"), text(OfDatabase(&trace)));
         }
+    }
+
+    #[test]
+    fn what_is_there_is_not_replaced_by_what_must_be_new() {
+        let dir = folder("new");
+        let path = dir.join("a.png");
+        write_new(&path, b"first").expect("written");
+        let again = write_new(&path, b"second").map_err(|e| e.kind());
+        assert_eq!(again, Err(io::ErrorKind::AlreadyExists));
+        // It came after somebody looked.
+        let late = dir.join("b.png");
+        let mut file = NewFile::begin(&late).expect("begun");
+        file.write_all(b"second").expect("written");
+        fs::write(&late, b"first").expect("written");
+        let closed = file.close(false).map_err(|e| e.kind());
+        assert_eq!(closed, Err(io::ErrorKind::AlreadyExists));
+        for path in [path, late] {
+            assert_eq!(fs::read(path).expect("read"), b"first");
+        }
+        assert_eq!(fs::read_dir(&dir).expect("listed").count(), 2);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_that_nobody_reads_keeps_nobody_waiting() {
+        let dir = folder("pipe");
+        let pipe = dir.join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.expect("mkfifo").success());
+        let error = write(&pipe, b"x").expect_err("nobody reads");
+        assert!(error.to_string().contains("nobody reads"), "{error}");
+        let mut cat = std::process::Command::new("cat");
+        let cat = cat.arg(&pipe).stdout(std::process::Stdio::piped());
+        let cat = cat.spawn().expect("cat");
+        // As soon as it has opened the pipe.
+        while write(&pipe, b"x").is_err() {
+            std::thread::yield_now();
+        }
+        assert_eq!(cat.wait_with_output().expect("read").stdout, b"x");
     }
 
     #[test]

@@ -67,7 +67,10 @@ pub fn run(paths: Vec<PathBuf>, before: Vec<PathBuf>, ranks: Vec<u32>) -> Result
         );
         Ok(Box::new(app))
     };
-    eframe::run_native("stallscope", options, Box::new(make)).map_err(|e| e.to_string())
+    let closed = eframe::run_native("stallscope", options, Box::new(make));
+    // A thread may still write what nobody waits for any more.
+    crate::output::give_up();
+    closed.map_err(|e| e.to_string())
 }
 
 impl App {

@@ -1,7 +1,7 @@
 //! Opening traces for a command: progress on a terminal, errors as exit codes.
 
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -13,6 +13,7 @@ use super::messages::note;
 use super::table;
 use crate::import::{self, ImportReport, Loaded, MOST_THREADS, OpenOptions, Progress};
 use crate::model::Trace;
+use crate::output::{self, Conflict};
 use crate::time::format_count;
 
 /// How often the progress line changes.
@@ -50,6 +51,7 @@ pub fn open(paths: &[PathBuf], how: &Open) -> Result<Opened, CliError> {
             table::were(paths.len() as u64, "path")
         )));
     }
+    spare_stdout(paths)?;
     if how.threads > MOST_THREADS {
         note(&format!(
             "--threads {} is more than {MOST_THREADS}: {MOST_THREADS} are used.",
@@ -73,6 +75,18 @@ pub fn open(paths: &[PathBuf], how: &Open) -> Result<Opened, CliError> {
         losses,
         seconds,
     })
+}
+
+/// Refuses to print to a file that is read: `report t.json >> t.json`.
+fn spare_stdout(paths: &[PathBuf]) -> Result<(), CliError> {
+    let files = paths.iter().filter(|p| p.is_file()).map(PathBuf::as_path);
+    match output::conflict(Path::new("/dev/stdout"), b"", files) {
+        Some(conflict @ Conflict::Input(_)) => Err(CliError::Usage(format!(
+            "Nothing is printed: {}. Send it to another file.",
+            table::printable(&conflict.to_string())
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Runs `work` and meanwhile writes its progress, if somebody watches.

@@ -126,9 +126,13 @@ impl Drawn {
         let analysis = &analysed.analysis;
         let trace = analysis.trace();
         if !to_stdout {
-            // A folder that was named may lead to files elsewhere.
+            // A folder that was named may lead to files elsewhere, and a session names others.
             let read = trace.sources().iter().map(|s| s.path.as_ref());
-            spare(&args.output, begins, read)?;
+            spare(
+                &args.output,
+                begins,
+                paths.iter().map(AsRef::as_ref).chain(read),
+            )?;
         }
         let lod = Arc::new(Lod::build(trace, analysis));
         let hidden = match analysed.chosen {

@@ -24,7 +24,12 @@ pub fn run(args: &Export, out: &mut dyn Write) -> Result<u8, CliError> {
     let named = args.input.paths.iter().chain(&args.scope.rules);
     if !to_stdout {
         // Of two traces in a folder that is read nobody can tell which one may be replaced.
-        spare("The trace", &args.output, b"", named.map(AsRef::as_ref))?;
+        spare(
+            "The trace",
+            &args.output,
+            b"",
+            named.clone().map(AsRef::as_ref),
+        )?;
     }
     let opened = load::open(&args.input.paths, &args.input.open)?;
     let a = analyse::analyse_as(opened, &args.scope, false)?;
@@ -40,8 +45,9 @@ pub fn run(args: &Export, out: &mut dyn Write) -> Result<u8, CliError> {
     let parts = parts(&a, to_stdout)?;
     let path_of = |part: &Part| trim::path_of(&args.output, part.rank);
     for part in parts.iter().filter(|_| !to_stdout) {
-        // A folder that was named may lead to files elsewhere.
+        // Of several ranks it has another name than was asked for, and a folder that was named may lead to files elsewhere.
         let read = trace.sources().iter().map(|s| s.path.as_ref());
+        let read = named.clone().map(AsRef::as_ref).chain(read);
         spare("The trace", &path_of(part), b"", read)?;
     }
     let mut written = 0;

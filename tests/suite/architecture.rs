@@ -58,6 +58,8 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("flate2::", &["import", "export/trim"]),
     ("zip::", &["import"]),
     ("tar::", &["import"]),
+    ("signal_hook::", &["output"]),
+    ("rustix::", &["import/bytes"]),
     ("clap::", &["cli"]),
     ("parquet::", &["export/tables"]),
     ("toml::", &["analysis", "app", "samples"]),

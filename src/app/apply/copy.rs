@@ -8,7 +8,6 @@ use egui::Context;
 use super::remember::look;
 use super::window::App;
 use crate::app::dialogs::Dialog;
-use crate::app::model::document::Document;
 use crate::app::model::picker::{Ask, Made, Make, Picker};
 use crate::app::model::picture::{self, Source};
 use crate::app::model::settings::rules_file;
@@ -88,7 +87,7 @@ impl App {
     fn save_selection(&mut self, ctx: &Context, text: Option<String>, extension: &str) {
         if let (Some(doc), Some(text)) = (&self.state.doc, text) {
             let name = format!("{}.{extension}", picture::file_stem(doc));
-            let inputs = inputs(doc);
+            let inputs = self.inputs();
             let make: Make = Box::new(move |path| {
                 // Its heading tells an older table of the same kind; the first line of JSON is too short to tell anything.
                 let heading = text.lines().next().filter(|line| line.len() > 16);
@@ -105,20 +104,14 @@ impl App {
             return;
         };
         let progress = Arc::new(Progress::new());
-        let (window, inputs) = (Window::of(doc, Arc::clone(&progress)), inputs(doc));
+        let window = Window::of(doc, Arc::clone(&progress));
+        let inputs = self.inputs();
         let name = format!("{}.json.gz", picture::file_stem(doc));
         let make: Make = Box::new(move |path| {
             let made = window.files(path)?;
             // Of two traces in a folder that was read nobody can tell which one may be replaced.
             for (file, _) in &made.files {
                 spare(file, b"", &inputs)?;
-                // The dialog asked about the name that was chosen, not about those of the ranks.
-                if file != path && file.exists() {
-                    return Err(format!(
-                        "Not written: {} is there already. Choose another name.",
-                        file.display()
-                    ));
-                }
             }
             Ok(made)
         });
@@ -144,7 +137,7 @@ impl App {
         let source = Source::of(doc);
         let options = picture::options(doc, &dialog.choice, dialog.span, dialog.lanes);
         let name = suggested_name(&picture::first_name(doc), picture::range(doc, dialog.span));
-        let inputs = inputs(doc);
+        let inputs = self.inputs();
         let make: Make = Box::new(move |path| {
             let begins: &[u8] = match picture::is_svg(path) {
                 true => b"<svg xmlns=",
@@ -177,8 +170,9 @@ impl App {
         let look = look(after, &self.panels);
         let (files, loops) = (after.paths.clone(), after.loops.clone());
         let before = before.map_or_else(Vec::new, |b| b.paths.clone());
-        let mut read = inputs(after);
-        read.extend(before.iter().cloned());
+        let mut read = self.inputs();
+        // It may be saved again over what was opened.
+        read.retain(|path| Some(path) != self.state.session.as_ref());
         let name = format!("{}{}", picture::file_stem(after), session::ENDING);
         let make: Make = Box::new(move |path| {
             spare(path, session::BEGINS, &read)?;
@@ -191,17 +185,26 @@ impl App {
         });
         self.pick(ctx, Ask::Save(name, make));
     }
-}
 
-/// What the window has read: paths that were opened, the files found there, the user's own rules.
-fn inputs(doc: &Document) -> Vec<PathBuf> {
-    let files = doc.trace.sources().iter().map(|s| s.path.clone());
-    doc.paths
-        .iter()
-        .cloned()
-        .chain(files)
-        .chain(rules_file())
-        .collect()
+    /// What the window has read: paths that were opened and what is compared with them, the files found there, all ranks
+    /// that were opened one by one, the session, the user's own rules.
+    fn inputs(&self) -> Vec<PathBuf> {
+        let state = &self.state;
+        let other = state.compared.as_ref().map(|c| &c.other);
+        let mut inputs = Vec::new();
+        for doc in state.doc.iter().chain(other) {
+            inputs.extend(doc.paths.iter().cloned());
+            inputs.extend(doc.trace.sources().iter().map(|s| s.path.clone()));
+        }
+        if let Some(ranks) = &state.ranks {
+            let files = ranks.all().runs.iter().flat_map(|r| &r.files);
+            inputs.extend(ranks.paths.iter().cloned());
+            inputs.extend(files.flat_map(|f| f.paths.iter().cloned()));
+        }
+        inputs.extend(state.session.clone());
+        inputs.extend(rules_file());
+        inputs
+    }
 }
 
 /// Refuses to write over what was read; `begins` as in [`output::conflict`].

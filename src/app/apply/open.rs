@@ -20,6 +20,15 @@ impl App {
     /// Starts opening; what is open stays until that is done.
     pub fn open(&mut self, ctx: &Context, request: Request) {
         (self.then_look, self.then_session) = (None, None);
+        // What it looked at is gone; a comparison or another loop of the same trace goes on with it.
+        if self
+            .state
+            .doc
+            .as_ref()
+            .is_none_or(|doc| doc.paths != request.paths)
+        {
+            self.state.session = None;
+        }
         self.start_opening(ctx, request);
     }
 
@@ -150,8 +159,12 @@ impl App {
             },
             Outcome::Ranks(ranks) => self.show_ranks(ctx, *ranks, loading.request.paths),
             Outcome::Compared(compared) => self.show_comparison(*compared),
-            Outcome::Session(session, Ok(files)) => self.open_session(ctx, *session, files),
-            Outcome::Session(session, Err(lost)) => {
+            Outcome::Session(session, found) => {
+                self.state.session = loading.request.paths.into_iter().next();
+                let lost = match found {
+                    Ok(files) => return self.open_session(ctx, *session, files),
+                    Err(lost) => lost,
+                };
                 let dialog = ErrorDialog::Lost(lost, session);
                 self.dialog = Some(Dialog::Error(Box::new(dialog)));
             }

@@ -1,6 +1,7 @@
 //! File dialogs of the platform, each on a thread of its own: they block whoever calls them.
 
 use std::future::Future;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
@@ -131,12 +132,13 @@ impl Ask {
             Self::Save(name, make) => {
                 let dialog = AsyncFileDialog::new().set_file_name(&name).save_file();
                 match wait_for(dialog) {
-                    Some(file) => write(&path(file), make),
+                    // The dialog has asked about a file of that name.
+                    Some(file) => write(&path(file), true, make),
                     None => nothing(),
                 }
             }
             Self::Write(file, replace, _) if !replace && file.exists() => Picked::Exists(file),
-            Self::Write(file, _, make) => write(&file, make),
+            Self::Write(file, replace, make) => write(&file, replace, make),
         }
     }
 }
@@ -153,20 +155,39 @@ fn files(title: &str) -> Option<Vec<PathBuf>> {
     (!files.is_empty()).then_some(files)
 }
 
-fn write(path: &Path, make: Make) -> Picked {
-    let written = make(path).and_then(|made| {
-        for (path, bytes) in &made.files {
-            output::write(path, bytes).map_err(|e| format!("{}: {e}", path.display()))?;
-        }
-        let first = made.files.into_iter().next().map(|(first, _)| first);
-        Ok((first, made.left_out))
-    });
-    match written {
-        Ok((first, left_out)) => {
-            Picked::Written(first.unwrap_or_else(|| path.to_owned()), left_out)
-        }
-        Err(why) => Picked::Failed(format!("{} could not be written.", path.display()), why),
+/// Writes what is made. Of several files only the one that was named may replace one: nobody was asked about others.
+fn write(path: &Path, replace: bool, make: Make) -> Picked {
+    let failed = |why| Picked::Failed(format!("{} could not be written.", path.display()), why);
+    let Made { files, left_out } = match make(path) {
+        Ok(made) => made,
+        Err(why) => return failed(why),
+    };
+    let may_replace = |file: &Path| replace && file == path;
+    let exists = |file: &Path| match file == path {
+        true => Picked::Exists(path.to_owned()),
+        false => failed(format!(
+            "{} is there already. Choose another name.",
+            file.display()
+        )),
+    };
+    // Before the first of them is written.
+    let mut names = files.iter().map(|(file, _)| file.as_path());
+    if let Some(taken) = names.find(|file| !may_replace(file) && file.exists()) {
+        return exists(taken);
     }
+    for (file, bytes) in &files {
+        let written = match may_replace(file) {
+            true => output::write(file, bytes),
+            false => output::write_new(file, bytes),
+        };
+        match written {
+            Ok(()) => {}
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return exists(file),
+            Err(e) => return failed(format!("{}: {e}", file.display())),
+        }
+    }
+    let first = files.into_iter().next().map(|(first, _)| first);
+    Picked::Written(first.unwrap_or_else(|| path.to_owned()), left_out)
 }
 
 /// Wakes a parked thread.

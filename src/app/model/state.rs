@@ -39,6 +39,8 @@ pub struct AppState {
     pub compared: Option<Compared>,
     /// Many ranks that were opened one by one.
     pub ranks: Option<RanksView>,
+    /// The session file that what is open came from.
+    pub session: Option<PathBuf>,
     /// An opening that runs.
     pub loading: Option<Loading>,
     /// Messages with the time at which they vanish.
@@ -79,6 +81,7 @@ impl AppState {
             doc: None,
             compared: None,
             ranks: None,
+            session: None,
             loading: None,
             toasts: Vec::new(),
             picker: None,

@@ -86,3 +86,21 @@ fn comparing_needs_an_open_trace() {
     let w = showing(&tiny(&scratch("ui_compare_can")));
     assert!(w.state().state.can(Command::Compare));
 }
+
+#[test]
+fn a_picture_spares_what_is_compared() {
+    let dir = scratch("ui_compare_spares");
+    let [trace, before] = ["torch_4_workers.json.gz", "torch_0_workers.json.gz"].map(|name| {
+        let path = dir.join(name);
+        std::fs::copy(sample(name), &path).unwrap();
+        path
+    });
+    let bytes = std::fs::read(&before).unwrap();
+    let mut w = showing(&trace);
+    act(&mut w, Action::CompareWith(vec![before.clone()]));
+    until(&mut w, "comparison", |app| app.state.compared.is_some());
+    act(&mut w, Action::Do(Command::ExportPng));
+    act(&mut w, Action::SavePng(Some(before.clone()), true));
+    assert!(matches!(w.state().dialog, Some(Dialog::Error(_))));
+    assert_eq!(std::fs::read(&before).unwrap(), bytes);
+}
