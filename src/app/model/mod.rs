@@ -11,6 +11,7 @@ pub mod facts;
 pub mod keys;
 pub mod latest;
 pub mod load;
+mod merged;
 pub mod picker;
 pub mod picture;
 pub mod ranks;

@@ -5,19 +5,19 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 
+use super::merged::{MAX_RECENT, MAX_TRACES, merged};
 use crate::output;
 use crate::session::Look;
 use crate::view::Theme;
 
 /// Version of the file.
 const VERSION: u32 = 1;
-/// Traces whose views are kept.
-const MAX_TRACES: usize = 50;
-/// Files in the Recent list.
-pub const MAX_RECENT: usize = 8;
 
 /// A theme, remembered by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -300,45 +300,78 @@ impl Store {
 
     /// Reads the settings; defaults where there are none, or none that can be understood.
     pub fn load(&mut self) -> Settings {
-        let Some(text) = self.file.as_ref().and_then(|f| fs::read(f).ok()) else {
+        let Some(file) = &self.file else {
             return Settings::default();
         };
-        let version = serde_json::from_slice::<serde_json::Value>(&text)
-            .ok()
-            .and_then(|v| v.get("version")?.as_u64());
-        match version {
-            Some(v) if v == u64::from(VERSION) => {
-                let mut settings: Settings = serde_json::from_slice(&text).unwrap_or_default();
+        match read(file) {
+            Stored::Own(stored) => {
+                let mut settings: Settings =
+                    serde_json::from_value(Value::Object(stored)).unwrap_or_default();
                 settings.clamp();
                 settings
             }
-            Some(_other) => {
+            Stored::Other => {
                 self.file = None;
                 Settings::default()
             }
-            None => Settings::default(),
+            Stored::Nothing => Settings::default(),
         }
     }
 
-    /// Writes the settings in a thread of its own, through a temporary file, so that a crash leaves the old ones.
-    pub fn save(&self, settings: &Settings) -> Option<std::thread::JoinHandle<()>> {
+    /// Writes what differs from `base`, what this window wrote or read before, in a thread of its own: what other windows
+    /// wrote meanwhile stays. The thread says whether it is written.
+    pub fn save(&self, settings: &Settings, base: &Settings) -> Option<JoinHandle<bool>> {
         let file = self.file.clone()?;
-        let text = serde_json::to_vec_pretty(settings).ok()?;
+        let (own, base) = (settings.clone(), base.clone());
         let thread = std::thread::Builder::new().name("stallscope-settings".to_owned());
         // Settings that cannot be written are lost, which is no reason to disturb anybody.
-        thread
-            .spawn(move || {
-                let _ = write(&file, &text);
-            })
-            .ok()
+        thread.spawn(move || write(&file, &own, &base).is_ok()).ok()
     }
 }
 
-fn write(file: &Path, text: &[u8]) -> io::Result<()> {
+/// What is in the file.
+enum Stored {
+    /// Settings of this version, as they are written.
+    Own(Map<String, Value>),
+    /// Those of another version.
+    Other,
+    /// Nothing that can be understood.
+    Nothing,
+}
+
+fn read(file: &Path) -> Stored {
+    let text = crate::import::read_small(file).unwrap_or_default();
+    let Ok(Value::Object(stored)) = serde_json::from_str(&text) else {
+        return Stored::Nothing;
+    };
+    match stored.get("version").and_then(Value::as_u64) {
+        Some(v) if v == u64::from(VERSION) => Stored::Own(stored),
+        Some(_) => Stored::Other,
+        None => Stored::Nothing,
+    }
+}
+
+/// How long a window waits for another one to write its settings.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+fn write(file: &Path, own: &Settings, base: &Settings) -> io::Result<()> {
     if let Some(dir) = file.parent() {
         fs::create_dir_all(dir)?;
     }
-    output::write(file, text)
+    // One that stopped while it writes must not keep this one from closing.
+    let _lock = output::lock(&file.with_extension("lock"), PATIENCE);
+    let value = serde_json::to_value(own).map_err(io::Error::from)?;
+    let value = match (read(file), value) {
+        (Stored::Own(there), Value::Object(own)) => merged(
+            own,
+            &serde_json::to_value(base).map_err(io::Error::from)?,
+            there,
+        ),
+        (Stored::Other, _) => return Ok(()),
+        (_, value) => value,
+    };
+    let text = serde_json::to_vec_pretty(&value).map_err(io::Error::from)?;
+    output::write(file, &text)
 }
 
 /// `$STALLSCOPE_CONFIG_DIR`, or the platform's folder for configuration plus `stallscope`.
@@ -409,7 +442,7 @@ mod tests {
             },
         });
         store
-            .save(&settings)
+            .save(&settings, &Settings::default())
             .expect("a thread")
             .join()
             .expect("no panic");
@@ -452,7 +485,11 @@ mod tests {
         fs::write(&file, r#"{"version":99,"ui_percent":200,"new":[]}"#).expect("written");
         let mut store = Store::in_dir(&dir);
         assert_eq!(store.load(), Settings::default());
-        assert!(store.save(&Settings::default()).is_none());
+        assert!(
+            store
+                .save(&Settings::default(), &Settings::default())
+                .is_none()
+        );
         let text = fs::read_to_string(&file).expect("still there");
         assert!(text.contains("99"));
         fs::write(&file, b"\xff{not json").expect("written");
