@@ -103,7 +103,7 @@ pub enum Command {
 /// What to open.
 #[derive(Args, Debug, Clone)]
 pub struct Input {
-    /// Files and folders, opened as one trace where their clocks relate.
+    /// Files and folders, opened as one trace where their clocks relate; - is stdin.
     #[arg(value_name = "PATH", required = true)]
     pub paths: Vec<PathBuf>,
     #[command(flatten)]
@@ -179,7 +179,8 @@ pub struct Info {
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("of_rank").args(["wait", "step"]).multiple(true))]
 pub struct Picture {
-    /// Files and folders, opened as one trace where their clocks relate; with --session instead of those that it names.
+    /// Files and folders, opened as one trace where their clocks relate, - for stdin; with --session instead of those that
+    /// it names.
     #[arg(value_name = "PATH", required_unless_present = "session")]
     pub paths: Vec<PathBuf>,
     /// Draw what this session file names as it was looked at: time, lanes that are pinned, hidden, open or closed.

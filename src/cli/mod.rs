@@ -212,6 +212,10 @@ fn edits(a: &str, b: &str) -> usize {
 
 /// The window, or why there is none.
 fn window(paths: Vec<PathBuf>, before: Option<&Path>, ranks: Vec<u32>) -> Request {
+    if paths.iter().any(|p| p == Path::new("-")) {
+        let text = "The window opens files: save what comes through a pipe first, or print its analysis with `… | stallscope report -`.";
+        return Request::Done(finish(Err(CliError::Usage(text.to_owned()))));
+    }
     if display_is_there() {
         let before = before.map_or_else(Vec::new, recordings::files);
         return Request::Window(paths, before, ranks);

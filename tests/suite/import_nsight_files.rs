@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use proptest::prelude::*;
 use serde_json::Value;
 use stallscope::import::{ArgsReader, ErrorKind, Loaded, OpenOptions, Progress, open};
-use stallscope::model::LaneKind;
+use stallscope::model::{LaneKind, SpanId};
 
 use help::{find, lane, load, noted, scratch, warnings};
 use oracle::Oracle;
@@ -93,23 +93,93 @@ fn nothing_is_written_beside_a_database_in_write_ahead_mode() {
     let original = folder.join("open.sqlite");
     let tiny = Tiny::write(&original, "3.24.0");
     tiny.sql("PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0; INSERT INTO StringIds VALUES (99999,'in the log')");
+    let log = folder.join("open.sqlite-wal");
     for (name, with_log, code, warns) in [
         ("lost", false, "wal_without_log", false),
-        ("kept", true, "wal_ignored", true),
+        ("kept", true, "wal_read", false),
+        ("torn", true, "wal_without_log", false),
+        ("damaged", true, "wal_unread", true),
     ] {
         let inner = scratch(&format!("wal_{name}"));
         let copy = inner.join("report.sqlite");
         std::fs::copy(&original, &copy).expect("copied");
         if with_log {
-            std::fs::copy(
-                folder.join("open.sqlite-wal"),
-                inner.join("report.sqlite-wal"),
-            )
-            .expect("copied");
+            let mut bytes = std::fs::read(&log).expect("read");
+            match name {
+                // Nothing in it was finished.
+                "torn" => bytes.truncate(32 + 24 + 100),
+                // The size of its pages.
+                "damaged" => bytes[9] ^= 0xff,
+                _ => {}
+            }
+            std::fs::write(inner.join("report.sqlite-wal"), bytes).expect("written");
         }
         let loaded = load_untouched(&copy);
         assert_eq!(noted(&loaded, code), 1, "{name}");
         assert_eq!(!warnings(&loaded).is_empty(), warns, "{name}");
+    }
+}
+
+/// A row that is in the log alone is in the timeline, what was never finished is not, and args are read from there too.
+#[test]
+fn rows_in_a_write_ahead_log_are_read() {
+    let folder = scratch("wal_rows");
+    let original = folder.join("open.sqlite");
+    let tiny = Tiny::write(&original, "3.24.0");
+    let plain = load(&original).expect("opens");
+    let kernels = |loaded: &Loaded| {
+        let trace = &loaded.trace;
+        let ids = trace.spans().ids();
+        let gpu = |s: &SpanId| trace.lane(trace.spans().lane(*s)).kind.is_gpu();
+        ids.filter(gpu).count()
+    };
+    tiny.sql("PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0;");
+    // Many pages, some of them twice.
+    for _ in 0..3 {
+        tiny.sql(
+            "CREATE TEMP TABLE k AS SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL;
+             UPDATE k SET start=start+1000000000, end=end+1000000000;
+             INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT * FROM k; DROP TABLE k;
+             UPDATE StringIds SET value=value;",
+        );
+    }
+    let copies = scratch("wal_rows_copy");
+    for end in ["", "-wal"] {
+        let name = |stem: &str| format!("{stem}.sqlite{end}");
+        std::fs::copy(folder.join(name("open")), copies.join(name("report"))).expect("copied");
+    }
+    let path = copies.join("report.sqlite");
+    let before = listing(&copies);
+    let loaded = load(&path).expect("opens");
+    assert!(before == listing(&copies), "the folder has changed");
+    assert_eq!(noted(&loaded, "wal_read"), 1);
+    // What SQLite itself finds, which writes beside the copy.
+    let db = rusqlite::Connection::open(&path).expect("opens");
+    let sql = "SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE start > 1000000000";
+    let added: i64 = db.query_row(sql, [], |r| r.get(0)).expect("a number");
+    assert!(added >= 7, "{added} rows");
+    let added = usize::try_from(added).expect("a count");
+    assert_eq!(kernels(&loaded), kernels(&plain) + added);
+}
+
+/// A pipe in place of a file of SQLite's beside the database: whoever opens it waits for ever.
+#[cfg(unix)]
+#[test]
+fn pipes_beside_a_database_keep_nobody_waiting() {
+    for (end, code) in [
+        ("-wal", "wal_unread"),
+        ("-journal", "as_it_stands"),
+        ("-shm", ""),
+    ] {
+        let folder = scratch(&format!("beside{end}"));
+        let path = folder.join("report.sqlite");
+        drop(Tiny::write(&path, "3.24.0"));
+        let pipe = folder.join(format!("report.sqlite{end}"));
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.expect("mkfifo").success());
+        let loaded = load(&path).expect("opens");
+        let expected = u64::from(!code.is_empty());
+        assert_eq!(noted(&loaded, code), expected, "{end}");
     }
 }
 

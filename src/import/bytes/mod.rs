@@ -4,6 +4,7 @@ pub(crate) mod archive;
 pub(crate) mod damage;
 pub(crate) mod digest;
 pub(crate) mod gzip;
+pub(crate) mod handed;
 pub(crate) mod head;
 pub(crate) mod input;
 pub(crate) mod packing;

@@ -4,14 +4,20 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
+use super::handed;
+
 /// The most bytes that [`read_small`] reads: 16 MiB.
 pub const SMALL: u64 = 16 << 20;
 
-/// Opens a regular file for reading. Never waits, as opening a pipe does for somebody who writes into it.
+/// Opens a regular file for reading, or what came out of a pipe that was read. Never waits, as opening a pipe does for
+/// somebody who writes into it.
 ///
 /// # Errors
 /// What the system says; `InvalidInput` for devices, pipes and folders.
 pub fn open_regular(path: &Path) -> io::Result<File> {
+    if let Some(kept) = handed::open(path) {
+        return kept;
+    }
     let no_file = || io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file");
     // Asked before opening: to open a device may do something.
     if !fs::metadata(path)?.is_file() {
@@ -30,6 +36,17 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
         Ok(file)
     } else {
         Err(no_file())
+    }
+}
+
+/// What the system says of a file, or of what came out of a pipe that was read.
+///
+/// # Errors
+/// What the system says.
+pub(crate) fn metadata(path: &Path) -> io::Result<fs::Metadata> {
+    match handed::open(path) {
+        Some(kept) => kept?.metadata(),
+        None => fs::metadata(path),
     }
 }
 

@@ -105,8 +105,9 @@ impl Files {
     }
 }
 
-/// Bytes of memory that are free, where the system tells.
+/// Bytes of memory that can be used, where the system tells: what is free, within the limits of this process and of the
+/// control groups around it.
 #[must_use]
 pub fn free_memory() -> Option<u64> {
-    memory::available()
+    memory::available().map(|(bytes, _limit)| bytes)
 }

@@ -153,6 +153,17 @@ impl Attempt {
             }
         }
         progress.check(&files[0].file.path)?;
+        if builder.is_full() {
+            return Err(LoadError::new(
+                ErrorKind::TooLarge,
+                &files[0].file.path,
+                format!(
+                    "Memory ran out after {} spans.",
+                    crate::time::format_count(builder.span_count() as u64)
+                ),
+                "Close other programs, raise the limit on memory (ulimit, container), or open a part of the run.",
+            ));
+        }
         shift_by_hand(&mut builder, &mut report, files, options);
         together::ranks_by_name(&mut builder);
         together::unique_keys(&mut builder);

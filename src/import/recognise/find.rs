@@ -10,12 +10,15 @@ use rayon::prelude::*;
 use super::candidate::Candidate;
 use super::copies::{self, Copied};
 use super::folder;
+use super::memory;
 use super::sniff::Content;
 use super::traps::Trap;
 use crate::import::bytes::archive::{Archive, Member};
 use crate::import::bytes::damage::Damage;
+use crate::import::bytes::handed;
 use crate::import::bytes::head::Head;
 use crate::import::bytes::packing::Packing;
+use crate::import::bytes::small::metadata;
 use crate::import::contract::error::{ErrorKind, LoadError};
 use crate::import::contract::file::TraceFile;
 use crate::import::contract::importer::{Claim, Importer};
@@ -156,7 +159,16 @@ pub(crate) fn look(
     let mut looked = Looked::default();
     for (arg, path) in paths.iter().enumerate() {
         progress.check(path)?;
-        let meta = match std::fs::metadata(path) {
+        if handed::is_handed(path)
+            && let Err(e) = keep(path, options, progress)
+        {
+            if e.kind == ErrorKind::Cancelled {
+                return Err(e);
+            }
+            looked.refuse(e);
+            continue;
+        }
+        let meta = match metadata(path) {
             Ok(meta) => meta,
             Err(e) => {
                 looked.refuse(LoadError::io(path, &e));
@@ -184,7 +196,7 @@ pub(crate) fn look(
                 ErrorKind::Io,
                 path,
                 "This is neither a file nor a folder.",
-                "Save the trace to a file and open that.",
+                "Save the trace to a file and open that, or send it through a pipe: `… | stallscope report -`.",
             ));
         }
     }
@@ -193,6 +205,22 @@ pub(crate) fn look(
     let may_be_left_out = |c: &Candidate| options.shift_of(c.arg).is_none();
     looked.copies = copies::take_out(&mut looked.candidates, may_be_left_out, progress)?;
     Ok(looked)
+}
+
+/// Reads a pipe, as far as there is memory for it. The model of a trace takes no less than its text.
+fn keep(path: &Path, options: &OpenOptions, progress: &Progress) -> Result<(), LoadError> {
+    handed::keep(path, &|bytes| {
+        progress.check(path)?;
+        match memory::available() {
+            Some((free, limit)) if free < bytes && !options.force => Err(memory::too_large(
+                path,
+                bytes.saturating_mul(2),
+                free,
+                limit,
+            )),
+            _ => Ok(()),
+        }
+    })
 }
 
 fn look_at_file(

@@ -43,6 +43,12 @@ fn is_side_file(name: &str) -> bool {
         || name.ends_with("-shm")
 }
 
+/// Folders of what the kernel says: some files have no end, and links lead to everything else.
+fn is_made_up(folder: &Path) -> bool {
+    let made_up = ["/proc", "/sys"].iter();
+    cfg!(unix) && made_up.into_iter().any(|root| folder.starts_with(root))
+}
+
 /// Walks a folder.
 ///
 /// # Errors
@@ -55,6 +61,14 @@ pub(crate) fn walk(folder: &Path, progress: &Progress) -> Result<Walk, LoadError
         progress.check(folder)?;
         // A folder that is reached twice, through a link, is read once.
         let real = std::fs::canonicalize(&dir).unwrap_or_else(|_e| dir.clone());
+        if is_made_up(&real) {
+            let why = "the system makes its files up; no trace lies there";
+            if depth == 0 {
+                return Err(LoadError::io(folder, &std::io::Error::other(why)));
+            }
+            found.unreadable.push((dir, why.to_owned()));
+            continue;
+        }
         if !entered.insert(real) {
             continue;
         }

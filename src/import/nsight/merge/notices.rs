@@ -56,30 +56,43 @@ impl Export<'_> {
     }
 
     fn access_notices(&mut self) {
-        let (kind, code, text) = match self.reader.db.access {
+        let (kind, code, text) = match &self.reader.db.access {
             Access::Plain => return,
             Access::LogGone => (
                 NoticeKind::Info,
                 "wal_without_log",
-                "The database is in write-ahead mode and its log (-wal) is not there: if it was not copied along, the last rows are missing.",
+                "The database is in write-ahead mode and its log (-wal) is not there or holds nothing: if it was not copied along, the last rows are missing.".to_owned(),
             ),
-            Access::LogIgnored => (
+            Access::LogRead(pages) => (
+                NoticeKind::Info,
+                "wal_read",
+                format!(
+                    "The database is in write-ahead mode: it was read with the {} of its log (-wal), from a copy in memory, so that nothing is written beside it.",
+                    match pages {
+                        1 => "one page".to_owned(),
+                        n => format!("{} pages", format_count(*n)),
+                    }
+                ),
+            ),
+            Access::LogUnread(why) => (
                 NoticeKind::Skipped,
-                "wal_ignored",
-                "The database is in write-ahead mode and its log (-wal) was not read, so that nothing is written beside it: the last rows may be missing. Run `sqlite3 FILE 'PRAGMA wal_checkpoint'` to include them.",
+                "wal_unread",
+                format!(
+                    "The log of the database (-wal) was not read ({why}): the last rows may be missing. Run `sqlite3 FILE 'PRAGMA wal_checkpoint'` on a copy of both to include them."
+                ),
             ),
             Access::Locked => (
                 NoticeKind::Guessed,
                 "locked",
-                "Another program has locked the database; it was read as it stands and may change.",
+                "Another program has locked the database; it was read as it stands and may change.".to_owned(),
             ),
             Access::AsItStands => (
                 NoticeKind::Guessed,
                 "as_it_stands",
-                "SQLite could not open the database the usual way (a journal lies beside it, or its folder is read-only); it was read as it stands.",
+                "SQLite could not open the database the usual way (a journal lies beside it, or its folder is read-only); it was read as it stands.".to_owned(),
             ),
         };
-        self.note(kind, code, 1, text.to_owned());
+        self.note(kind, code, 1, text);
     }
 
     fn missing_notices(&mut self) {

@@ -2,7 +2,9 @@
 
 pub(crate) mod block;
 pub(crate) mod collect;
+pub(crate) mod log;
 pub(crate) mod open;
+pub(crate) mod private;
 pub(crate) mod recognise;
 pub(crate) mod rows;
 pub(crate) mod scan;

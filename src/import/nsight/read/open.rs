@@ -10,18 +10,24 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, InterruptHandle, OpenFlags};
 
+use super::log::{self, Alone, Beside, Log};
+use super::private::{self, Private};
+use crate::import::bytes::handed;
 use crate::import::bytes::small::open_regular;
 use crate::import::contract::error::{ErrorKind, LoadError};
+use crate::import::recognise::memory;
 
 /// How a database had to be opened, where that is worth a word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Access {
     /// As it should be.
     Plain,
     /// The file is in write-ahead mode and its log is gone or empty: what was not yet written back is missing.
     LogGone,
-    /// The file is in write-ahead mode and there is a log, which is not read: its rows are missing.
-    LogIgnored,
+    /// So many pages of its log were read with it.
+    LogRead(u64),
+    /// There is a log that could not be read, for this reason: its rows are missing.
+    LogUnread(String),
     /// Another program has locked the file; it was read as it stands.
     Locked,
     /// A stale journal lies beside the file, or its folder cannot be written; it was read as it stands.
@@ -32,6 +38,8 @@ pub(crate) enum Access {
 pub(crate) struct Database {
     /// Connections that nobody uses.
     spare: Mutex<Vec<Connection>>,
+    /// Where the database is read from memory, all connections that there are.
+    private: Option<Private>,
     /// One per connection.
     interrupts: Mutex<Vec<InterruptHandle>>,
     /// Where it is.
@@ -93,8 +101,14 @@ impl std::ops::Deref for Borrowed<'_> {
 impl Drop for Borrowed<'_> {
     fn drop(&mut self) {
         // The next user may be one who would have met a damaged page first.
-        let fresh = self.conn.take().filter(|conn| forget_pages(conn).is_ok());
-        lock(&self.to.spare).extend(fresh);
+        let Some(conn) = self.conn.take() else {
+            return;
+        };
+        let fresh = forget_pages(&conn).is_ok();
+        match &self.to.private {
+            Some(private) => private.give(conn),
+            None => lock(&self.to.spare).extend(fresh.then_some(conn)),
+        }
     }
 }
 
@@ -123,37 +137,102 @@ impl Database {
             ));
         }
         let write_ahead = head.len() > 19 && (head[18] == 2 || head[19] == 2);
-        let ((conn, tables), access, uri) = if write_ahead {
-            // SQLite would create the log's files beside a database in this mode, even to read it.
-            let access = if has_log(path) {
-                Access::LogIgnored
-            } else {
-                Access::LogGone
+        if handed::is_kept(path) {
+            // SQLite reads files by their names.
+            let access = match write_ahead {
+                true => Access::LogGone,
+                false => Access::Plain,
             };
-            let uri = uri(path, true);
-            let looked = connect_and_look(&uri).map_err(|e| unreadable(path, bytes, &e))?;
-            (looked, access, uri)
-        } else {
-            connect(path, bytes)?
+            let needed = private::memory(bytes);
+            if let Some((free, limit)) = memory::available().filter(|(free, _)| *free < needed) {
+                return Err(memory::too_large(path, needed, free, limit));
+            }
+            let file = open_regular(path).map_err(|e| LoadError::io(path, &e))?;
+            let mut file = Alone::new(file).map_err(|e| LoadError::io(path, &e))?;
+            return Self::in_memory(path, &mut file, bytes, access);
+        }
+        let access = match log::look(path) {
+            Beside::Log(log) => match Self::with_log(path, log)? {
+                Ok(database) => return Ok(database),
+                Err(why) => Access::LogUnread(why),
+            },
+            Beside::Unreadable(why) => Access::LogUnread(why),
+            Beside::Nothing if write_ahead => Access::LogGone,
+            Beside::Nothing => return Ok(Self::on_disk(path, bytes, connect(path, bytes)?)),
         };
-        Ok(Self {
+        // SQLite would create the log's files beside a database in this mode, even to read it.
+        let uri = uri(path, true);
+        let looked = connect_and_look(path, &uri).map_err(|e| unreadable(path, bytes, &e))?;
+        Ok(Self::on_disk(path, bytes, (looked, access, uri)))
+    }
+
+    fn on_disk(
+        path: &Path,
+        bytes: u64,
+        ((conn, tables), access, uri): (Looked, Access, String),
+    ) -> Self {
+        Self {
             interrupts: Mutex::new(vec![conn.get_interrupt_handle()]),
             spare: Mutex::new(vec![conn]),
+            private: None,
             path: path.to_owned(),
             bytes,
             access,
             uri,
             tables,
+        }
+    }
+
+    /// A database with what its log holds, from a copy in memory: nothing is written beside it. Where there is no memory
+    /// for that, why.
+    fn with_log(path: &Path, log: Log) -> Result<Result<Self, String>, LoadError> {
+        let (pages, size) = (log.pages(), log.size());
+        let needed = private::memory(size);
+        if let Some((free, _)) = memory::available().filter(|(free, _)| *free < needed) {
+            return Ok(Err(format!(
+                "a copy in memory takes {} MiB, and {} MiB are free",
+                needed >> 20,
+                free >> 20
+            )));
+        }
+        let file = open_regular(path).map_err(|e| LoadError::io(path, &e))?;
+        Self::in_memory(path, &mut log.over(file), size, Access::LogRead(pages)).map(Ok)
+    }
+
+    fn in_memory(
+        path: &Path,
+        from: &mut dyn Read,
+        bytes: u64,
+        access: Access,
+    ) -> Result<Self, LoadError> {
+        let failed = |e: rusqlite::Error| unreadable(path, bytes, &e);
+        let size = usize::try_from(bytes).unwrap_or(usize::MAX);
+        let private = Private::new(from, size).map_err(failed)?;
+        let mut interrupts = Vec::new();
+        private.each(|conn| interrupts.push(conn.get_interrupt_handle()));
+        let conn = private.take();
+        let tables = read_schema(&conn).map_err(failed);
+        private.give(conn);
+        Ok(Self {
+            interrupts: Mutex::new(interrupts),
+            spare: Mutex::default(),
+            private: Some(private),
+            path: path.to_owned(),
+            bytes,
+            access,
+            uri: String::new(),
+            tables: tables?,
         })
     }
 
     /// A connection for one user, who gives it back by dropping it. More are opened as they are needed.
     pub fn connection(&self) -> rusqlite::Result<Borrowed<'_>> {
         let spare = lock(&self.spare).pop();
-        let conn = match spare {
-            Some(conn) => conn,
-            None => {
-                let conn = open_uri(&self.uri)?;
+        let conn = match (spare, &self.private) {
+            (Some(conn), _) => conn,
+            (None, Some(private)) => private.take(),
+            (None, None) => {
+                let conn = open_uri(&self.path, &self.uri)?;
                 lock(&self.interrupts).push(conn.get_interrupt_handle());
                 conn
             }
@@ -296,50 +375,56 @@ fn declared_size(path: &Path) -> Option<u64> {
     Some(u64::from(pages) * size)
 }
 
-fn has_log(path: &Path) -> bool {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    std::fs::metadata(log).is_ok_and(|m| m.len() > 0)
-}
-
 /// A connection and the tables.
 type Looked = (Connection, Tables);
 
 /// Opens the usual way, and where SQLite refuses that without the file being broken, as it stands.
 fn connect(path: &Path, bytes: u64) -> Result<(Looked, Access, String), LoadError> {
     let plain = uri(path, false);
-    let error = match connect_and_look(&plain) {
-        Ok(looked) => return Ok((looked, Access::Plain, plain)),
-        Err(e) => e,
-    };
-    let access = match code(&error) {
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Access::Locked,
-        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly) => Access::AsItStands,
-        _ => return Err(unreadable(path, bytes, &error)),
+    let access = if is_special(&log::beside(path, "-journal")) {
+        // SQLite would wait for what comes out of it.
+        Access::AsItStands
+    } else {
+        let error = match connect_and_look(path, &plain) {
+            Ok(looked) => return Ok((looked, Access::Plain, plain)),
+            Err(e) => e,
+        };
+        match code(&error) {
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Access::Locked,
+            Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly) => Access::AsItStands,
+            _ => return Err(unreadable(path, bytes, &error)),
+        }
     };
     let uri = uri(path, true);
-    let looked = connect_and_look(&uri).map_err(|e| unreadable(path, bytes, &e))?;
+    let looked = connect_and_look(path, &uri).map_err(|e| unreadable(path, bytes, &e))?;
     Ok((looked, access, uri))
 }
 
-fn connect_and_look(uri: &str) -> rusqlite::Result<Looked> {
-    let conn = open_uri(uri)?;
+/// Whether there is something that is no regular file: a pipe, a device, a folder.
+fn is_special(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|meta| !meta.is_file())
+}
+
+fn connect_and_look(path: &Path, uri: &str) -> rusqlite::Result<Looked> {
+    let conn = open_uri(path, uri)?;
     let tables = read_schema(&conn)?;
     Ok((conn, tables))
 }
 
-fn open_uri(uri: &str) -> rusqlite::Result<Connection> {
+fn open_uri(path: &Path, uri: &str) -> rusqlite::Result<Connection> {
+    // A pipe may have taken its place since it was looked at, and SQLite would wait for its writer.
+    if is_special(path) {
+        let error = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
+        let text = "it is not a regular file any more".to_owned();
+        return Err(rusqlite::Error::SqliteFailure(error, Some(text)));
+    }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_URI;
     let conn = Connection::open_with_flags(uri, flags)?;
     // A locked file is read as it stands at once; waiting for its writer would look like a hang.
     conn.busy_timeout(std::time::Duration::ZERO)?;
-    // Files come from anywhere: their schema must not call functions, and pages are checked, since cells that reach over
-    // the end of a page would be read from whatever lies behind it in memory.
-    conn.execute_batch(
-        "PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA query_only=ON;",
-    )?;
+    private::prepare(&conn)?;
     Ok(conn)
 }
 
@@ -457,11 +542,13 @@ mod tests {
     #[test]
     fn an_interrupt_reaches_all_connections() {
         let uri = "file:none?mode=memory".to_owned();
-        let conn = open_uri(&uri).expect("opens");
+        let path = PathBuf::from("none");
+        let conn = open_uri(&path, &uri).expect("opens");
         let db = Database {
             interrupts: Mutex::new(vec![conn.get_interrupt_handle()]),
             spare: Mutex::new(vec![conn]),
-            path: PathBuf::new(),
+            private: None,
+            path,
             bytes: 0,
             access: Access::Plain,
             uri,
