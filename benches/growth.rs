@@ -1,5 +1,7 @@
-//! How CPU time grows with the size of a run: doubling numbers of ranks, of processes with loops, of threads that wait, of
-//! steps. Prints the time of opening and of analysing each, and the exponent between the smallest and the largest.
+//! How CPU time and memory grow with the size of a run, by doubling one thing after the other: ranks, processes with loops,
+//! threads that wait, steps, GPUs, lanes, asynchronous ids, samples of counters, flows, distinct names, overlapping spans,
+//! windows of the report. Prints the time of opening, of analysing, of what the window draws from and of the JSON report;
+//! the most memory; and the exponents between the half and the largest.
 //!
 //! ```text
 //! cargo bench --no-default-features --features png --bench growth
@@ -7,19 +9,24 @@
 //! ```
 //!
 //! The first argument chooses what grows (all by default), the second how often it doubles (4). An exponent of 1 is
-//! linear growth. Times are those of all threads of the process, as the kernel counts them; without `/proc` the wall clock.
+//! linear growth. Times are those of all threads of the process, as the kernel counts them; without `/proc` the wall clock,
+//! and no memory.
 
 #![expect(clippy::print_stdout, reason = "the figures are what the run is for")]
 #![expect(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 
-use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use stallscope::analysis::{Analysis, Found, GoOn, Options, Rules, placed};
+use stallscope::export::report::{ReportOptions, listed};
 use stallscope::import::{OpenOptions, Progress, SharedArgs, open};
 use stallscope::model::SpanId;
+use stallscope::view::{Lod, RowTree};
+
+#[path = "support/shapes.rs"]
+mod shapes;
 
 /// CPU time of this process so far, s.
 fn cpu(began: Instant) -> f64 {
@@ -34,13 +41,42 @@ fn cpu(began: Instant) -> f64 {
     ticks.unwrap_or_else(|| began.elapsed().as_secs_f64())
 }
 
-/// Opens and analyses, with the verdict of each run; CPU seconds of both.
-fn measure(paths: &[PathBuf]) -> [f64; 2] {
+/// The most memory since [`forget_peak`], kB.
+fn peak() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"));
+    let kb = line.and_then(|l| l.split_whitespace().next()?.parse().ok());
+    kb.unwrap_or(0.0)
+}
+
+fn forget_peak() {
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}
+
+/// What one size takes.
+#[derive(Clone, Copy)]
+struct Taken {
+    /// Opening, analysing, window, report: CPU s.
+    cpu: [f64; 4],
+    /// kB, beside what the process had before.
+    memory: f64,
+    events: u64,
+}
+
+/// Opens, analyses with the verdict of each run, lays out for the window and writes the report to nowhere.
+fn measure(paths: &[PathBuf], windows: Option<u64>) -> Taken {
     let began = Instant::now();
     let rules = Rules::builtin();
-    let start = cpu(began);
+    forget_peak();
+    let before = peak();
+    let mut at = cpu(began);
+    let mut lap = || {
+        let now = cpu(began);
+        now - std::mem::replace(&mut at, now)
+    };
     let loaded = open(paths, &OpenOptions::default(), &Progress::new()).unwrap();
-    let opened = cpu(began);
+    let opened = lap();
+    let events = loaded.report.files.iter().map(|f| f.events).sum();
     let trace = Arc::new(loaded.trace);
     let reader = SharedArgs::new(Arc::clone(&trace));
     let args = |spans: &[SpanId], go_on: &GoOn<'_>, found: &mut Found<'_>| {
@@ -51,139 +87,30 @@ fn measure(paths: &[PathBuf]) -> [f64; 2] {
     let args = |spans: &[SpanId], go_on: &GoOn<'_>, found: &mut Found<'_>| {
         reader.each(spans, go_on, found);
     };
-    let analysis =
-        Analysis::with_args(trace, &rules, &Options::default(), &args, &|_| true).unwrap();
-    let jobs = analysis.jobs(analysis.trace().extent());
-    assert!(!jobs.is_empty());
-    [opened - start, cpu(began) - opened]
-}
-
-/// Unix time of the start of all runs, µs.
-const ZERO: u64 = 1_790_000_000_000_000;
-
-/// torch's file of one process: `threads` that ask for a batch in each step, of which the first works with it.
-fn torch(path: &Path, (rank, world): (u64, u64), threads: u64, steps: u64) {
-    let pid = 1_000 + rank;
-    let mut text = format!(
-        "{{\"schemaVersion\":1,\"baseTimeNanoseconds\":{},\"distributedInfo\":{{\"backend\":\"nccl\",\"rank\":{rank},\"world_size\":{world}}},\"traceEvents\":[\n{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{pid},\"args\":{{\"name\":\"python\"}}}}",
-        ZERO * 1_000
-    );
-    let mut span = |cat: &str, name: &str, place: (u64, u64), at: u64, dur: u64, args: &str| {
-        let (pid, tid) = place;
-        let _ = write!(
-            text,
-            ",\n{{\"ph\":\"X\",\"cat\":\"{cat}\",\"name\":\"{name}\",\"pid\":{pid},\"tid\":{tid},\"ts\":{at}.000,\"dur\":{dur}.000,\"args\":{{{args}}}}}"
-        );
+    let analysis = Analysis::with_args(
+        Arc::clone(&trace),
+        &rules,
+        &Options::default(),
+        &args,
+        &|_| true,
+    )
+    .unwrap();
+    drop(analysis.jobs(trace.extent()));
+    let analysed = lap();
+    let lod = Arc::new(Lod::build(&trace, &analysis));
+    drop(RowTree::new(&trace, &analysis, lod));
+    let drawn = lap();
+    let options = ReportOptions {
+        grid: windows.map(|n| trace.extent().len() / n.cast_signed() + 1),
+        ..ReportOptions::default()
     };
-    for k in 0..steps {
-        let at = 100 + k * 10_000;
-        let main = (pid, pid);
-        let jitter = (k * 7_919 + rank * 104_729) % 900;
-        span(
-            "user_annotation",
-            &format!("ProfilerStep#{k}"),
-            main,
-            at,
-            9_990,
-            "",
-        );
-        for thread in 0..threads {
-            let next = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__";
-            let place = (pid, pid + thread * 100_000);
-            span(
-                "user_annotation",
-                next,
-                place,
-                at + 5 + thread % 7,
-                1_500 + jitter,
-                "",
-            );
-        }
-        for n in 0..4 {
-            let call = k * 8 + n;
-            let from = at + 2_600 + n * 300;
-            let launch = format!("\"correlation\":{call}");
-            span("cuda_runtime", "cudaLaunchKernel", main, from, 8, &launch);
-            let mut work = format!("\"device\":{rank},\"stream\":7,\"correlation\":{call}");
-            let last = n == 3 && world > 1;
-            if last {
-                let _ = write!(
-                    work,
-                    ",\"Collective name\":\"allreduce\",\"Process Group Name\":\"0\",\"Group size\":{world},\"In msg nelems\":1000,\"dtype\":\"Float\",\"Seq\":{k}"
-                );
-            }
-            let name = if last {
-                "ncclDevKernel_AllReduce"
-            } else {
-                "gemm"
-            };
-            let length = if last { 2_000 - jitter } else { 1_200 };
-            let from = at + 2_700 + n * 1_300 + if last { jitter } else { 0 };
-            span("kernel", name, (rank, 7), from, length, &work);
-        }
+    serde_json::to_writer(std::io::sink(), &listed(&analysis, &options)).unwrap();
+    Taken {
+        cpu: [opened, analysed, drawn, lap()],
+        memory: peak() - before,
+        events,
     }
-    text.push_str("\n]}\n");
-    std::fs::write(path, text).unwrap();
 }
-
-/// DFTracer's file of one process of a folder, with a loop of its own.
-fn dftracer(folder: &Path, process: u64, steps: u64) {
-    let pid = 2_000 + process;
-    let mut text = String::new();
-    let mut line = |id: u64, name: &str, cat: &str, at: u64, dur: u64, args: &str| {
-        let _ = writeln!(
-            text,
-            "{{\"id\":{id},\"name\":\"{name}\",\"cat\":\"{cat}\",\"pid\":{pid},\"tid\":{pid},\"ts\":{},\"dur\":{dur},\"ph\":1,\"args\":{{\"hhash\":\"aa\"{args}}}}}",
-            ZERO + at
-        );
-    };
-    line(1, "start", "dftracer", 0, 0, ",\"ppid\":1");
-    for k in 0..steps {
-        let at = 100 + k * 10_000 + process % 97;
-        line(3 * k + 2, "fetch.iter", "dataloader", at, 2_000, "");
-        line(3 * k + 3, "forward", "compute", at + 2_050, 3_000, "");
-        line(3 * k + 4, "backward", "compute", at + 5_100, 4_000, "");
-    }
-    let name = format!("trace-{process:016x}-app.pfw");
-    std::fs::write(folder.join(name), text).unwrap();
-}
-
-/// Writes a run of a size into a folder.
-type Make = fn(&Path, u64) -> Vec<PathBuf>;
-
-fn ranks(folder: &Path, n: u64) -> Vec<PathBuf> {
-    let file = |rank: u64| {
-        let path = folder.join(format!("rank{rank}.json"));
-        torch(&path, (rank, n), 1, 60);
-        path
-    };
-    (0..n).map(file).collect()
-}
-
-fn processes(folder: &Path, n: u64) -> Vec<PathBuf> {
-    (0..n).for_each(|p| dftracer(folder, p, 100));
-    vec![folder.to_owned()]
-}
-
-fn threads(folder: &Path, n: u64) -> Vec<PathBuf> {
-    let path = folder.join("torch.json");
-    torch(&path, (0, 1), n, 400);
-    vec![path]
-}
-
-fn steps(folder: &Path, n: u64) -> Vec<PathBuf> {
-    let path = folder.join("torch.json");
-    torch(&path, (0, 1), 1, n);
-    vec![path]
-}
-
-/// What grows, and its smallest number.
-const GROWING: [(&str, u64, Make); 4] = [
-    ("ranks", 16, ranks),
-    ("processes", 32, processes),
-    ("threads", 32, threads),
-    ("steps", 1_500, steps),
-];
 
 fn main() {
     let args: Vec<String> = std::env::args()
@@ -192,37 +119,47 @@ fn main() {
         .collect();
     let chosen = args.first().map(String::as_str);
     let doublings: u32 = args.get(1).and_then(|n| n.parse().ok()).unwrap_or(4);
-    for (what, least, make) in GROWING {
-        if chosen.is_some_and(|c| c != what) {
+    for shape in shapes::SHAPES {
+        if chosen.is_some_and(|c| c != shape.what) {
             continue;
         }
-        println!("{what:12} opening  analysing   CPU s");
-        let mut all: Vec<[f64; 2]> = Vec::new();
+        println!(
+            "{:12}   events  opening  analysing  drawing  report   CPU s      MB  B/event",
+            shape.what
+        );
+        let mut all: Vec<Taken> = Vec::new();
         for i in 0..=doublings {
             let folder = tempfile::tempdir().unwrap();
-            let paths = make(folder.path(), least << i);
+            let n = shape.least << i;
+            let paths = (shape.make)(folder.path(), n);
             // The best of three: what other programs take of the caches is not ours.
-            let rounds = (0..3).map(|_| measure(&paths));
-            let best = rounds.fold([f64::MAX; 2], |best, t| {
-                [best[0].min(t[0]), best[1].min(t[1])]
+            let rounds = (0..3).map(|_| measure(&paths, shape.windows.then_some(n)));
+            let best = rounds.reduce(|best, t| Taken {
+                cpu: [0, 1, 2, 3].map(|i| best.cpu[i].min(t.cpu[i])),
+                memory: best.memory.max(t.memory),
+                events: t.events,
             });
-            println!("{:12} {:8.2}  {:9.2}", least << i, best[0], best[1]);
+            let best = best.unwrap();
+            let [o, a, d, r] = best.cpu;
+            println!(
+                "{n:12} {:8} {o:8.2} {a:10.2} {d:8.2} {r:7.2} {:15.1} {:8.0}",
+                best.events,
+                best.memory / 1024.0,
+                best.memory * 1024.0 / best.events.max(1) as f64
+            );
             all.push(best);
         }
         // Between the half and the whole: small sizes hold what every run costs.
         let half = all.len() / 2;
-        let exponent = |part: usize| {
-            let (from, to) = (
-                all[half][part].max(0.005),
-                all[all.len() - 1][part].max(0.005),
-            );
-            (to / from).log2() / (all.len() - 1 - half) as f64
-        };
+        let (from, to) = (all[half], all[all.len() - 1]);
+        let doubled = (all.len() - 1 - half).max(1) as f64;
+        let exponent =
+            |from: f64, to: f64, least: f64| (to.max(least) / from.max(least)).log2() / doubled;
+        let [o, a, d, r] = [0, 1, 2, 3].map(|i| exponent(from.cpu[i], to.cpu[i], 0.03));
+        let memory = exponent(from.memory, to.memory, 4_096.0);
         println!(
-            "{:12} {:8.2}  {:9.2}\n",
-            "exponent",
-            exponent(0),
-            exponent(1)
+            "{:12} {:8} {o:8.2} {a:10.2} {d:8.2} {r:7.2} {memory:15.2}\n",
+            "exponent", ""
         );
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::analysis::compare::{COLUMNS, Recording, Sample, SampleKernel, SampleRow};
 use crate::analysis::{CPU_PARTS, GPU_PARTS, StepClass};
@@ -11,7 +11,7 @@ use crate::time::TimeRange;
 
 /// A recording as it is saved. Times in ns.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Baseline {
+pub struct Baseline<Ranks = Vec<SavedRank>> {
     origin: Option<i64>,
     extent: [i64; 2],
     spans: u64,
@@ -21,11 +21,12 @@ pub struct Baseline {
     recorder: Vec<String>,
     hardware: Vec<String>,
     workers: usize,
-    ranks: Vec<SavedRank>,
+    ranks: Ranks,
 }
 
+/// A rank of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct SavedRank {
+pub struct SavedRank<Cycles = Vec<SavedCycle>> {
     rank: u32,
     steps_how: Option<String>,
     steps: usize,
@@ -34,12 +35,13 @@ struct SavedRank {
     waits: Vec<String>,
     verdict: String,
     headline: String,
-    cycles: Vec<SavedCycle>,
+    cycles: Cycles,
     kernels: Vec<SavedKernel>,
 }
 
+/// A judged cycle of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct SavedCycle {
+pub struct SavedCycle {
     step: String,
     index: usize,
     number: Option<i64>,
@@ -87,11 +89,24 @@ fn values<const N: usize>(names: &[&str; N], parts: &BTreeMap<String, i64>) -> [
     names.map(|name| parts.get(name).copied().unwrap_or(0))
 }
 
+/// A list that is made while it is written.
+struct Each<F>(F);
+
+impl<F: Fn() -> I, I: Iterator<Item: Serialize>> Serialize for Each<F> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq((self.0)())
+    }
+}
+
 impl Baseline {
-    /// Of a recording.
-    #[must_use]
-    pub fn of(recording: &Recording, incomplete: bool) -> Self {
-        Self {
+    /// Of a recording, to be written; of one rank only, if there is one.
+    pub fn saved(recording: &Recording, incomplete: bool, only: Option<u32>) -> impl Serialize {
+        let ranks = move || {
+            let ranks = recording.ranks.iter();
+            let ranks = ranks.filter(move |r| only.is_none_or(|only| only == r.rank));
+            ranks.map(SavedRank::of)
+        };
+        Baseline {
             origin: recording.origin,
             extent: [recording.extent.start, recording.extent.end],
             spans: recording.spans,
@@ -100,7 +115,7 @@ impl Baseline {
             recorder: recording.recorder.clone(),
             hardware: recording.hardware.clone(),
             workers: recording.workers,
-            ranks: recording.ranks.iter().map(SavedRank::of).collect(),
+            ranks: Each(ranks),
         }
     }
 
@@ -136,7 +151,7 @@ impl Baseline {
 }
 
 impl SavedRank {
-    fn of(sample: &Sample) -> Self {
+    fn of(sample: &Sample) -> SavedRank<impl Serialize> {
         let cycle = |row: &SampleRow| SavedCycle {
             step: row.label.clone(),
             index: row.step,
@@ -157,7 +172,7 @@ impl SavedRank {
             count: k.count,
             time: k.time,
         };
-        Self {
+        SavedRank {
             rank: sample.rank,
             steps_how: sample.steps_how.map(|c| c.key().to_owned()),
             steps: sample.steps,
@@ -166,7 +181,7 @@ impl SavedRank {
             waits: sample.waits.iter().cloned().collect(),
             verdict: sample.verdict.clone(),
             headline: sample.headline.clone(),
-            cycles: sample.rows.iter().map(cycle).collect(),
+            cycles: Each(move || sample.rows.iter().map(cycle)),
             kernels: sample.kernels.iter().map(kernel).collect(),
         }
     }

@@ -1,9 +1,9 @@
 //! The JSON report: every figure of an analysis under a stable path. Times are integer nanoseconds of trace time,
 //! shares are rounded to six decimals, a missing figure is `null`.
 
+use rustc_hash::FxHashSet;
 use serde_json::{Map, Value, json};
 
-use super::baseline::Baseline;
 use super::rows::{self, by_phase, object};
 use crate::analysis::compare::Recording;
 use crate::analysis::{
@@ -52,15 +52,20 @@ pub struct ReportOptions {
     pub recorder: Vec<String>,
     /// Not all of the input was read.
     pub incomplete: bool,
+    /// In `ranks` and `compare` the only rank, by its number; `None` = all.
+    pub only: Option<u32>,
 }
 
 mod cause;
 mod identity;
 pub(in crate::export) mod job;
+mod listed;
 mod loops;
 mod verdict;
 mod windows;
 
+pub use listed::Listed;
+use listed::Lists;
 pub use windows::fixed_window;
 
 type Object = Map<String, Value>;
@@ -84,9 +89,16 @@ pub fn cause_of_loop(analysis: &Analysis, rank: usize, window: TimeRange) -> Val
     cause::of_loop(analysis, rank, window)
 }
 
-/// The report of a window.
+/// The report of a window, as a tree: of a long recording that takes many times the memory of the text.
 #[must_use]
 pub fn report(analysis: &Analysis, options: &ReportOptions) -> Value {
+    listed(analysis, options).into_value()
+}
+
+/// The report of a window, to be written.
+#[must_use]
+pub fn listed<'a>(analysis: &'a Analysis, options: &'a ReportOptions) -> Listed<'a> {
+    let mut lists = Lists::default();
     let trace = analysis.trace();
     let extent = trace.extent();
     let window = options.window.unwrap_or(extent);
@@ -94,7 +106,7 @@ pub fn report(analysis: &Analysis, options: &ReportOptions) -> Value {
     for (g, gpu) in analysis.gpus().iter().enumerate() {
         gpus.insert(
             gpu.key.clone(),
-            gpu_json(analysis, g, window, options.light),
+            gpu_json(analysis, g, window, options.light, &mut lists),
         );
     }
     let jobs = analysis.jobs(window);
@@ -103,8 +115,11 @@ pub fn report(analysis: &Analysis, options: &ReportOptions) -> Value {
     let mut ranks = Object::new();
     for &verdict in &verdicts {
         let number = analysis.ranks()[verdict.rank].rank;
-        let value = rank_json(analysis, verdict, window, &gpus, options.light);
-        ranks.insert(number.to_string(), value);
+        if options.only.is_none_or(|only| only == number) {
+            let own = (&gpus, options.light);
+            let value = rank_json(analysis, verdict, window, own, &mut lists);
+            ranks.insert(number.to_string(), value);
+        }
     }
     let anomalies: Object = ["negative_dur", "op_before_launch", "two_launches"]
         .iter()
@@ -142,36 +157,45 @@ pub fn report(analysis: &Analysis, options: &ReportOptions) -> Value {
     put("overlap", overlap);
     put("overlap_left_out", left_out.into());
     put("queue", queue(analysis, window));
-    put("compare", baseline(analysis, options, window, &verdicts));
+    put("compare", baseline(analysis, options, window, &mut lists));
     put("launch", launch(analysis, window));
-    put("lanes", lanes(analysis, window));
-    let mut by_span = [Object::new(), Object::new(), Object::new()];
-    if !options.light {
-        by_span = spans(analysis, options, window);
-    }
-    let [annotations, syncs, backward] = by_span;
-    put("annotations", annotations.into());
-    put("syncs", syncs.into());
-    put("bwd_of", backward.into());
+    put("lanes", lists.entries(move || lanes(analysis, window)));
+    let none = || Value::from(Object::new());
+    let [annotations, syncs, backward] = match options.light {
+        true => [none(), none(), none()],
+        false => [
+            lists.entries(move || annotations(analysis, options.own, window)),
+            lists.entries(move || syncs(analysis, window)),
+            lists.entries(move || backward(analysis, window)),
+        ],
+    };
+    put("annotations", annotations);
+    put("syncs", syncs);
+    put("bwd_of", backward);
     if let Some(grid) = options.grid {
         windows::add(analysis, options, window, grid, &mut out);
     }
-    out.into()
+    Listed::new(out.into(), lists)
 }
 
 /// What a later recording can be compared with; `null` for a part of a recording.
-fn baseline(
-    analysis: &Analysis,
-    options: &ReportOptions,
+fn baseline<'a>(
+    analysis: &'a Analysis,
+    options: &'a ReportOptions,
     window: TimeRange,
-    verdicts: &[&Verdict],
+    lists: &mut Lists<'a>,
 ) -> Value {
     if !window.covers(analysis.trace().extent()) {
         return Value::Null;
     }
-    let recording = Recording::judged(analysis, &options.recorder, verdicts);
-    let saved = Baseline::of(&recording, options.incomplete);
-    serde_json::to_value(saved).unwrap_or(Value::Null)
+    let recording = move || {
+        let jobs = analysis.jobs(window);
+        let mut verdicts: Vec<&Verdict> = jobs.iter().flat_map(|j| &j.ranks).collect();
+        verdicts.sort_by_key(|v| v.rank);
+        let recording = Recording::judged(analysis, &options.recorder, &verdicts);
+        (recording, options.incomplete)
+    };
+    lists.baseline(recording, options.only)
 }
 
 fn share(x: Option<f64>) -> Value {
@@ -182,7 +206,13 @@ fn whole(ns: f64) -> Value {
     rows::whole(ns).into()
 }
 
-fn gpu_json(analysis: &Analysis, gpu: usize, window: TimeRange, light: bool) -> Value {
+fn gpu_json<'a>(
+    analysis: &'a Analysis,
+    gpu: usize,
+    window: TimeRange,
+    light: bool,
+    lists: &mut Lists<'a>,
+) -> Value {
     const CLASSES: [&str; 7] = ["compute", "comm", "h2d", "d2h", "d2d", "p2p", "memset"];
     let f = analysis.gpu_figures(gpu, window);
     let classes = CLASSES.iter().zip(f.classes).filter(|(_, ns)| *ns > 0);
@@ -226,10 +256,10 @@ fn gpu_json(analysis: &Analysis, gpu: usize, window: TimeRange, light: bool) -> 
     out["overrun_worst"] = g.overruns.worst.into();
     out["stream_overlaps"] = g.overruns.overlaps.into();
     if !light {
-        let gaps = analysis.gaps(gpu, window);
-        out["gaps"] = gaps
-            .map(|g| json!([g.range.start, g.range.end, g.cause.key()]))
-            .collect();
+        out["gaps"] = lists.rows(move || {
+            let gaps = analysis.gaps(gpu, window);
+            gaps.map(|g| json!([g.range.start, g.range.end, g.cause.key()]))
+        });
     }
     if let Some(parts) = &f.idle_by_phase {
         out["idle_by_phase"] = by_phase(analysis, parts, "none");
@@ -243,12 +273,12 @@ fn device_key(analysis: &Analysis, gpu: usize) -> Value {
     Some(index).filter(|&index| index >= 0).into()
 }
 
-fn rank_json(
-    analysis: &Analysis,
+fn rank_json<'a>(
+    analysis: &'a Analysis,
     verdict: &Verdict,
     window: TimeRange,
-    gpus: &Object,
-    light: bool,
+    (gpus, light): (&Object, bool),
+    lists: &mut Lists<'a>,
 ) -> Value {
     let r = verdict.rank;
     let rank = &analysis.ranks()[r];
@@ -260,7 +290,7 @@ fn rank_json(
         "pid": training.map(|p| who.processes[p].pid.as_str()),
         "device": rank.gpu.map(|g| device_key(analysis, g)),
         "gpu_how": analysis.gpu_how(r).map(GpuHow::key),
-        "loop": loop_json(analysis, r, window, light),
+        "loop": loop_json(analysis, r, window, light, lists),
         "workers": workers(analysis, r, window),
         "gpu_primary": key.and_then(|k| gpus.get(k)),
     });
@@ -281,7 +311,13 @@ fn summary(s: ColumnSummary) -> Value {
     json!({"sum": s.sum, "median": s.median, "p95": s.p95, "max": s.max})
 }
 
-fn loop_json(analysis: &Analysis, r: usize, window: TimeRange, light: bool) -> Value {
+fn loop_json<'a>(
+    analysis: &'a Analysis,
+    r: usize,
+    window: TimeRange,
+    light: bool,
+    lists: &mut Lists<'a>,
+) -> Value {
     let Some(f) = analysis.loop_figures(r, window) else {
         return Value::Null;
     };
@@ -307,7 +343,12 @@ fn loop_json(analysis: &Analysis, r: usize, window: TimeRange, light: bool) -> V
         let value = known.then(|| summary(ColumnSummary::of(values)));
         (c.key.to_owned(), value.unwrap_or(Value::Null))
     });
-    let columns = shown(STEP, Output::Json, STEP_ORDER);
+    let steps = lists.rows(move || {
+        let columns = shown(STEP, Output::Json, STEP_ORDER);
+        let (rows, _partial) = analysis.step_rows(r, window);
+        let rows = rows.into_iter();
+        rows.map(move |row| step(analysis, &columns, row))
+    });
     // Sums of the recorded waits: none where `n_waits` and `n_ends` are zero, and `missing` says so.
     let on_gpu = |ns: Option<i64>| ns.or(rank.gpu.map(|_| 0));
     let mut out = json!({
@@ -325,14 +366,18 @@ fn loop_json(analysis: &Analysis, r: usize, window: TimeRange, light: bool) -> V
         "dropped_fetches": rank.dropped_fetches,
         "n_steps": rows.len(),
         "partial_steps": partial,
-        "steps": rows.iter().map(|row| step(analysis, &columns, row)).collect::<Value>(),
+        "steps": steps,
         "agg": summaries.into_iter().collect::<Object>(),
         "in_sync": f.in_sync,
         "phases": by_phase(analysis, &f.phases, "other"),
         "compute_share": share(f.compute_share),
     });
     if let Value::Object(out) = &mut out {
-        loops::add(analysis, r, !light, out);
+        loops::add(analysis, r, out);
+        if !light {
+            let waits = lists.rows(move || loops::waits(analysis, r));
+            out.insert("waits".to_owned(), waits);
+        }
         out.insert("cause".to_owned(), cause::of_loop(analysis, r, window));
     }
     out
@@ -495,46 +540,54 @@ fn launch(analysis: &Analysis, window: TimeRange) -> Value {
     })
 }
 
-fn lanes(analysis: &Analysis, window: TimeRange) -> Value {
+fn lanes(analysis: &Analysis, window: TimeRange) -> impl Iterator<Item = (String, Value)> {
     let trace = analysis.trace();
-    let mut out = Object::new();
     let columns = shown(LANE, Output::Json, "");
     let plain = |k: LaneKind| !matches!(k, LaneKind::GpuAnnotation | LaneKind::GpuSync);
     // A stream's lanes of annotations may share its key: the operations have it.
-    for pass in [true, false] {
-        for lane in trace
-            .lane_ids()
-            .filter(|&l| plain(trace.lane(l).kind) == pass)
-        {
-            let row = || object(analysis, &columns, &analysis.lane_figures(lane, window)).into();
-            let key = trace.lane(lane).key.clone();
-            out.entry(key).or_insert_with(row);
-        }
-    }
-    out.into()
+    let passes = [true, false].into_iter();
+    let lanes = passes.flat_map(move |pass| {
+        let lanes = trace.lane_ids();
+        lanes.filter(move |&l| plain(trace.lane(l).kind) == pass)
+    });
+    let mut seen = FxHashSet::default();
+    let lanes = lanes.filter(move |&l| seen.insert(trace.lane(l).key.as_str()));
+    lanes.map(move |lane| {
+        let row = object(analysis, &columns, &analysis.lane_figures(lane, window));
+        (trace.lane(lane).key.clone(), row.into())
+    })
 }
 
-/// CPU spans that launched GPU work, synchronising calls, backward work of forward spans: of those that start in the
-/// window.
-fn spans(analysis: &Analysis, options: &ReportOptions, window: TimeRange) -> [Object; 3] {
-    let mut out = [Object::new(), Object::new(), Object::new()];
+/// CPU spans that launched GPU work, of those that start in the window.
+fn annotations(
+    analysis: &Analysis,
+    own: OwnRule,
+    window: TimeRange,
+) -> impl Iterator<Item = (String, Value)> {
     let columns = shown(SPAN, Output::Json, "");
-    for span in analysis.gpu_side_spans(window) {
-        let value = object(
-            analysis,
-            &columns,
-            &analysis.span_figures(span, options.own),
-        );
-        out[0].insert(span.0.to_string(), value.into());
-        if analysis.layers().of(span) == LayerId::FORWARD {
-            let (n, sum) = analysis.backward_of(span);
-            out[2].insert(span.0.to_string(), json!({"n_ops": n, "sum": sum}));
-        }
-    }
+    let spans = analysis.gpu_side_spans(window).into_iter();
+    spans.map(move |span| {
+        let row = object(analysis, &columns, &analysis.span_figures(span, own));
+        (span.0.to_string(), row.into())
+    })
+}
+
+/// Synchronising calls, of those that start in the window.
+fn syncs(analysis: &Analysis, window: TimeRange) -> impl Iterator<Item = (String, Value)> {
     let columns = shown(SYNC, Output::Json, SYNC_ORDER);
-    for span in analysis.sync_calls(window) {
-        let value = object(analysis, &columns, &analysis.sync(span));
-        out[1].insert(span.0.to_string(), value.into());
-    }
-    out
+    let spans = analysis.sync_calls(window).into_iter();
+    spans.map(move |span| {
+        let row = object(analysis, &columns, &analysis.sync(span));
+        (span.0.to_string(), row.into())
+    })
+}
+
+/// Backward work of forward spans, of those that start in the window.
+fn backward(analysis: &Analysis, window: TimeRange) -> impl Iterator<Item = (String, Value)> {
+    let spans = analysis.gpu_side_spans(window).into_iter();
+    let forward = spans.filter(move |&span| analysis.layers().of(span) == LayerId::FORWARD);
+    forward.map(move |span| {
+        let (n, sum) = analysis.backward_of(span);
+        (span.0.to_string(), json!({"n_ops": n, "sum": sum}))
+    })
 }

@@ -50,9 +50,13 @@ fn on_own_threads<T: Send>(options: &OpenOptions, work: impl FnOnce() -> T + Sen
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(options.threads.min(MOST_THREADS))
         .thread_name(|i| format!("stallscope-import-{i}"));
-    match pool.build() {
+    let alone = || {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1);
+        pool.use_current_thread().build()
+    };
+    match pool.build().or_else(|_no_threads| alone()) {
         Ok(pool) => pool.install(work),
-        // Without a pool of its own it runs on the shared one.
+        // Inside a pool, which then has threads.
         Err(_) => work(),
     }
 }

@@ -50,6 +50,20 @@ pub struct TraceBuilder {
     pub(super) pairs: Pairs,
     pub(super) captures: Vec<(SourceId, TimeRange)>,
     pub(super) keep_times: bool,
+    /// Spans for which all columns have room.
+    room: usize,
+    /// There was no memory for more.
+    full: bool,
+    /// Spans after which there is none: for tests.
+    most: Option<usize>,
+}
+
+/// Appends to a column, unless there is no memory for it.
+fn add<T>(column: &mut Vec<T>, value: T, full: &mut bool) {
+    *full |= column.try_reserve(1).is_err();
+    if !*full {
+        column.push(value);
+    }
 }
 
 macro_rules! push_id {
@@ -186,11 +200,48 @@ impl TraceBuilder {
             .and_then(|()| spans.args.try_reserve_exact(n));
     }
 
-    /// Appends a span.
+    /// Makes room for at least one more span; false where there is no memory for it.
+    #[cold]
+    fn grow(&mut self) -> bool {
+        let spans = &mut self.trace.spans;
+        let grown = (spans.start.try_reserve(1))
+            .and_then(|()| spans.dur.try_reserve(1))
+            .and_then(|()| spans.name.try_reserve(1))
+            .and_then(|()| spans.lane.try_reserve(1))
+            .and_then(|()| spans.cat.try_reserve(1))
+            .and_then(|()| spans.args.try_reserve(1));
+        let room = [
+            spans.start.capacity(),
+            spans.dur.capacity(),
+            spans.name.capacity(),
+            spans.lane.capacity(),
+            spans.cat.capacity(),
+            spans.args.capacity(),
+        ];
+        let room = room.into_iter().chain(self.most).min().unwrap_or(0);
+        self.room = room;
+        self.full |= grown.is_err() || room <= self.span_count();
+        !self.full
+    }
+
+    /// Whether there was, or will be, too little memory for what was added: then it is not all there, and the trace is not
+    /// to be finished.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        // Sorting holds, for a while, a number of each span twice and a wide column once more.
+        let needed = self.span_count().saturating_mul(24);
+        self.full || Vec::<u8>::new().try_reserve_exact(needed).is_err()
+    }
+
+    /// Appends a span. Where there is no memory for it nothing is added, and [`is_full`](Self::is_full).
     ///
     /// # Panics
     /// On more than 2³² spans.
     pub fn add_span(&mut self, row: SpanRow) -> RawSpan {
+        if self.span_count() >= self.room && !self.grow() {
+            let last = self.span_count().saturating_sub(1);
+            return RawSpan(u32::try_from(last).unwrap_or(u32::MAX));
+        }
         let spans = &mut self.trace.spans;
         let id = RawSpan(u32::try_from(spans.start.len()).expect("fewer than 2^32 spans"));
         let mut dur = row.dur;
@@ -221,11 +272,15 @@ impl TraceBuilder {
     pub fn set_end(&mut self, span: RawSpan, end: i64) {
         let spans = &mut self.trace.spans;
         let i = span.0 as usize;
-        let dur = end.saturating_sub(spans.start[i]);
-        if dur < 0 {
+        // Of a full builder the span may not be there.
+        let (Some(start), Some(dur)) = (spans.start.get(i), spans.dur.get_mut(i)) else {
+            return;
+        };
+        let length = end.saturating_sub(*start);
+        if length < 0 {
             *self.trace.anomalies.entry("negative_dur").or_default() += 1;
         }
-        spans.dur[i] = dur.clamp(0, TIME_LIMIT);
+        *dur = length.clamp(0, TIME_LIMIT);
     }
 
     /// Says that a span's end was not recorded. Its duration is set on finish: to the end of its source.
@@ -235,11 +290,11 @@ impl TraceBuilder {
 
     /// Links a CPU call to a GPU operation that it launched. A second call of one operation is counted and ignored.
     pub fn link_launch(&mut self, call: RawSpan, op: RawSpan) {
-        self.pairs.launches.push((call, op));
+        add(&mut self.pairs.launches, (call, op), &mut self.full);
     }
     /// Links a forward op to its backward op.
     pub fn link_fwdbwd(&mut self, forward: RawSpan, backward: RawSpan) {
-        self.pairs.fwdbwd.push((forward, backward));
+        add(&mut self.pairs.fwdbwd, (forward, backward), &mut self.full);
     }
     /// Links the innermost spans of a category around two moments, each on a lane, times on their source's own clock.
     /// Where either lane has no such span there is no link.
@@ -257,11 +312,11 @@ impl TraceBuilder {
     }
     /// Says what a blocking call waits for. `record_at` of an event scope is on the source's own clock.
     pub fn set_sync_scope(&mut self, call: RawSpan, scope: SyncScope) {
-        self.pairs.syncs.push((call, scope));
+        add(&mut self.pairs.syncs, (call, scope), &mut self.full);
     }
     /// Records bytes and direction of a copy or memset.
     pub fn set_copy(&mut self, span: RawSpan, info: CopyInfo) {
-        self.pairs.copies.push((span, info));
+        add(&mut self.pairs.copies, (span, info), &mut self.full);
     }
     /// Records the capture window that a file states, on its own clock.
     pub fn set_capture(&mut self, source: SourceId, range: TimeRange) {
@@ -273,7 +328,7 @@ impl TraceBuilder {
     }
     /// Appends an instant, on the source's own clock.
     pub fn add_instant(&mut self, instant: Instant) {
-        self.trace.instants.push(instant);
+        add(&mut self.trace.instants, instant, &mut self.full);
     }
     /// Says what a text in args stands for, in one source or (`None`) in all.
     pub fn add_alias(&mut self, source: Option<SourceId>, text: &str, meaning: &str) {
@@ -298,6 +353,31 @@ mod tests {
         b.reserve(usize::MAX / 16);
         b.reserve(usize::MAX);
         assert_eq!(b.span_count(), 0);
+    }
+
+    #[test]
+    fn what_there_is_no_memory_for_is_not_added() {
+        let mut b = TraceBuilder {
+            most: Some(2),
+            ..TraceBuilder::new()
+        };
+        let source = b.add_source(Source::new("made", &crate::model::tables::MADE));
+        let lane = b.add_lane(Lane::new(source, LaneKind::Cpu, "a"));
+        let (name, cat) = (b.intern("x"), b.category("x", true));
+        for start in 0..5 {
+            assert_eq!(b.is_full(), start > 2);
+            let span = b.add_span(SpanRow {
+                lane,
+                name,
+                cat,
+                start,
+                dur: 1,
+                args: ArgsRef::NONE,
+            });
+            b.set_end(span, start + 2);
+            b.link_launch(span, span);
+        }
+        assert_eq!((b.span_count(), b.pairs.launches.len()), (2, 2));
     }
 
     #[test]

@@ -137,8 +137,8 @@ impl<'a> Stream<'a> {
         if need > self.how.memory {
             return Err(refused(format!(
                 "It needs about {} of memory alone, more than the {} of --memory.",
-                gib(need),
-                gib(self.how.memory)
+                size(need),
+                size(self.how.memory)
             )));
         }
         let taken = self.gate.enter(need);
@@ -154,7 +154,7 @@ impl<'a> Stream<'a> {
         if !fits {
             return Err(refused(format!(
                 "What is kept of the ranks fills the {} of --memory.",
-                gib(self.how.memory)
+                size(self.how.memory)
             )));
         }
         Ok(result)
@@ -267,9 +267,16 @@ fn args_of(reader: &SharedArgs) -> impl ArgSource + '_ {
     |spans: &[SpanId], go_on: &GoOn<'_>, found: &mut Found<'_>| reader.each(spans, go_on, found)
 }
 
-fn gib(bytes: u64) -> String {
-    let tenths = bytes.saturating_mul(10) >> 30;
-    format!("{}.{} GiB", tenths / 10, tenths % 10)
+/// `1.5 GiB`, `300 MiB`, `4 KiB`: two limits that differ never read alike for want of digits.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0x4000_0000.. => {
+            let tenths = bytes.saturating_mul(10) >> 30;
+            format!("{}.{} GiB", tenths / 10, tenths % 10)
+        }
+        0x10_0000.. => format!("{} MiB", bytes >> 20),
+        _ => format!("{} KiB", bytes >> 10),
+    }
 }
 
 impl Refused {

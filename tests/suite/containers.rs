@@ -232,6 +232,60 @@ const TORCH: &str = r#"{"schemaVersion": 1, "traceEvents": [
 const RELATIVE: &str =
     r#"[{"ph": "X", "cat": "c", "name": "n", "pid": 1, "tid": 1, "ts": 5, "dur": 5}]"#;
 
+/// A zip whose directory names the one member that it holds under so many names.
+fn zip_of_one_place(names: u32, bytes: &[u8]) -> Vec<u8> {
+    let mut crc = flate2::Crc::new();
+    crc.update(bytes);
+    let size = u32::try_from(bytes.len()).expect("small");
+    // What both headers of a member share: version, flags, method, time, date, checksum, sizes.
+    let mut shared = vec![20, 0, 0, 0, 0, 0, 0, 0, 0x21, 0];
+    for number in [crc.sum(), size, size] {
+        shared.extend(number.to_le_bytes());
+    }
+    let name = |i: u32| format!("{i:04}.pfw").into_bytes();
+    let mut out = b"PK\x03\x04".to_vec();
+    out.extend(&shared);
+    out.extend([8, 0, 0, 0]);
+    out.extend(name(0));
+    out.extend(bytes);
+    let at = u32::try_from(out.len()).expect("small");
+    for i in 0..names {
+        out.extend(b"PK\x01\x02\x14\x00");
+        out.extend(&shared);
+        // Lengths of name, extra field and comment; disk; attributes; where the member lies: at the beginning.
+        out.extend([8, 0]);
+        out.extend([0; 16]);
+        out.extend(name(i));
+    }
+    let end = u32::try_from(out.len()).expect("small");
+    out.extend(b"PK\x05\x06\x00\x00\x00\x00");
+    let count = u16::try_from(names).expect("small").to_le_bytes();
+    out.extend(count);
+    out.extend(count);
+    out.extend((end - at).to_le_bytes());
+    out.extend(at.to_le_bytes());
+    out.extend([0, 0]);
+    out
+}
+
+#[test]
+fn members_that_lie_in_one_place_are_read_once() {
+    let dir = folder("one_place");
+    // 400 MB of text by the directory, 200 kB in truth: each of them read would take minutes.
+    let mut bytes = pfw(1);
+    bytes.resize(200_000, b'\n');
+    let path = write(dir.join("a.zip"), zip_of_one_place(2_000, &bytes));
+    let begun = std::time::Instant::now();
+    let Loaded { trace, report } = load(&path);
+    assert_eq!((trace.sources().len(), trace.spans().len()), (1, 2));
+    let told = report.notices.iter().filter(|n| n.code == "unreadable");
+    let told: Vec<_> = told.collect();
+    let count: u64 = told.iter().map(|n| n.count).sum();
+    assert_eq!(count, 1_999, "{told:?}");
+    assert!(told[0].text.contains("belong to another member"));
+    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+}
+
 #[test]
 fn files_whose_clocks_relate_open_together_and_others_are_named() {
     let dir = folder("clocks");

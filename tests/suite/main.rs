@@ -46,6 +46,7 @@ mod memory;
 mod names;
 mod pfw_defects;
 mod pfw_fixtures;
+mod pipes;
 mod png;
 mod public_cases;
 mod ranks;
@@ -63,6 +64,7 @@ mod ui;
 mod verdict_cases;
 mod verdict_kinds;
 mod verdict_props;
+mod writing;
 
 #[path = "../../examples/support/mod.rs"]
 #[expect(dead_code, reason = "the simulation can write other formats too")]

@@ -36,6 +36,27 @@ const GPU: (i64, i64) = (1, 0);
 const CPU: (i64, i64) = (0, -1);
 
 #[test]
+fn totals_that_are_no_bytes_are_told() {
+    let mut events = [
+        event(2_000, GPU, 512, Some((1_512, 4_096))),
+        event(3_000, GPU, 8, Some((1_520, 4_096))),
+    ];
+    // 2^63 and more than any whole number.
+    events[1] = events[1].replace(":1520,", ":9223372036854775808,");
+    assert!(events[1].contains("9223372036854775808"));
+    let text = format!(r#"{{"traceEvents":[{}]}}"#, events.join(",\n"));
+    let path = scratch("memory_far").join("memory.json");
+    std::fs::write(&path, text).unwrap();
+    let loaded = common::open_with(&path, 1).unwrap();
+    let told = &loaded.report.notices;
+    let told = told.iter().find(|n| n.code == "bad_memory_total").unwrap();
+    assert_eq!(told.count, 1);
+    assert!(told.text.contains("below 2^63"), "{}", told.text);
+    let series: Vec<_> = loaded.trace.counters().iter().map(|c| c.measure).collect();
+    assert_eq!(series, [Measure::Growth, Measure::Reserved]);
+}
+
+#[test]
 fn totals_are_counters_and_instants_no_more() {
     let events = [
         event(2_000, GPU, 512, Some((1_512, 4_096))),

@@ -226,6 +226,8 @@ fn what_needs_more_than_may_be_used_is_left_out() {
     let (code, out, err) = run(&["ranks", text(&folder), "--memory", "10KB"]);
     assert_eq!((code, out.as_str()), (1, ""));
     assert!(err.contains("of --memory"), "{err}");
+    // What it needs and what it may take can be told apart.
+    assert!(err.contains("the 9 KiB of --memory"), "{err}");
     let (code, _, err) = run(&["ranks", text(&folder), "--memory", "10"]);
     assert_eq!(code, 2);
     assert!(err.contains("no size"), "{err}");

@@ -9,7 +9,7 @@ use super::super::both::Both;
 use super::super::png::name_of;
 use super::super::table::{bytes, printable};
 use super::super::{CliError, EXIT_INCONCLUSIVE, load, recordings};
-use super::json;
+use super::{json, options};
 use crate::analysis::Analysis;
 use crate::export::html::{Before, HtmlInput, Privacy, html};
 use crate::output;
@@ -62,7 +62,7 @@ pub fn run(args: &Report, output: &Path, out: &mut dyn Write) -> Result<u8, CliE
         false => Privacy::of(&sides),
     };
     // As `report --json --brief` prints it.
-    let report = json(a, None, true);
+    let report = json(a, &options(a, None, true)).into_value();
     let names = before
         .as_ref()
         .map(|b| [name_of(b), name_of(&args.input.paths)]);

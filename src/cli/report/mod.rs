@@ -1,6 +1,6 @@
 //! `stallscope report`: the analysis as text that is read top-down, as JSON with every figure, or the steps as CSV.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 use clap::ValueEnum;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use super::style::Style;
 use super::table::sentence;
 use super::{CliError, load, notices, recordings, runs};
 use crate::export;
-use crate::export::report::{ReportOptions, report};
+use crate::export::report::{Listed, ReportOptions, listed};
 
 mod brief;
 mod by;
@@ -53,9 +53,16 @@ pub fn run(args: &Report, out: &mut dyn Write) -> Result<u8, CliError> {
     if args.csv {
         steps::csv(&analysed, out)?;
     } else if args.json {
-        let value = load::working(FIGURES, || json(&analysed, args.windows, args.brief));
-        let text = serde_json::to_string_pretty(&value).map_err(std::io::Error::from)?;
-        writeln!(out, "{text}")?;
+        let options = options(&analysed, args.windows, args.brief);
+        // As it is made: of a long recording the text alone would fill the memory.
+        let mut write = || serde_json::to_writer_pretty(&mut *out, &json(&analysed, &options));
+        let written = match std::io::stdout().is_terminal() {
+            // It would be in between.
+            true => write(),
+            false => load::working(FIGURES, write),
+        };
+        written.map_err(std::io::Error::from)?;
+        writeln!(out)?;
     } else {
         let text = load::working(FIGURES, || text(&analysed, args))?;
         out.write_all(text.as_bytes())?;
@@ -63,42 +70,33 @@ pub fn run(args: &Report, out: &mut dyn Write) -> Result<u8, CliError> {
     Ok(0)
 }
 
-/// Every figure, under stable paths; of one rank only where that was asked for.
-fn json(a: &Analysed, windows: Option<i64>, brief: bool) -> Value {
+/// What the JSON report holds; of one rank only where that was asked for.
+fn options(a: &Analysed, windows: Option<i64>, brief: bool) -> ReportOptions {
     let trace = a.analysis.trace();
     let imported = a.report.notices.iter().map(|n| notices::to_json(trace, n));
-    let options = ReportOptions {
+    ReportOptions {
         window: Some(a.window),
         grid: windows,
         light: brief,
         recorder: recordings::told(a),
         incomplete: a.losses.unread || a.losses.incomplete,
         notices: imported.chain(of_analysis(a)).collect(),
+        only: a.number(),
         ..ReportOptions::default()
-    };
-    let mut value = report(&a.analysis, &options);
-    if let Value::Object(value) = &mut value {
-        let memory = export::memory::memory(&a.analysis, a.window, a.number());
-        value.insert("memory".to_owned(), memory);
     }
-    if !brief && let Value::Object(value) = &mut value {
-        let (of, rank) = (&a.analysis, a.number());
-        let lag = export::callers::lag(of, a.window, rank);
-        value.insert("lag".to_owned(), lag);
+}
+
+/// Every figure, under stable paths.
+fn json<'a>(a: &'a Analysed, options: &'a ReportOptions) -> Listed<'a> {
+    let mut report = listed(&a.analysis, options);
+    let (of, rank) = (&a.analysis, a.number());
+    report.put("memory", export::memory::memory(of, a.window, rank));
+    if !options.light {
+        report.put("lag", export::callers::lag(of, a.window, rank));
         let syncs = export::callers::syncs(of, a.window, rank, &a.args());
-        value.insert("sync_callers".to_owned(), syncs);
+        report.put("sync_callers", syncs);
     }
-    if let Some(rank) = a.rank
-        && let Some(Value::Object(ranks)) = value.get_mut("ranks")
-    {
-        let number = a.analysis.ranks()[rank].rank;
-        let wanted = number.to_string();
-        ranks.retain(|key, _figures| *key == wanted);
-        if let Some(Value::Array(ranks)) = value.pointer_mut("/compare/ranks") {
-            ranks.retain(|r| r["rank"] == number);
-        }
-    }
-    value
+    report
 }
 
 /// The whole report as text.

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::Object;
 use crate::analysis::{Analysis, LoaderRun, LoopWait, Rank, WaitKind};
 
-/// Adds the figures of the whole trace; with `full` each wait.
-pub(super) fn add(analysis: &Analysis, r: usize, full: bool, out: &mut Object) {
+/// Adds the figures of the whole trace.
+pub(super) fn add(analysis: &Analysis, r: usize, out: &mut Object) {
     let rank = &analysis.ranks()[r];
     let waits = &rank.waits;
     let start_up = waits.start_up();
@@ -36,12 +36,13 @@ pub(super) fn add(analysis: &Analysis, r: usize, full: bool, out: &mut Object) {
     if let Value::Object(added) = added {
         out.extend(added);
     }
-    if full {
-        let causes = analysis.causes(r);
-        let all = waits.all.iter().zip(&causes.waits);
-        let all = all.map(|(w, cause)| wait(w, super::cause::of_wait(causes, cause)));
-        out.insert("waits".to_owned(), all.collect());
-    }
+}
+
+/// Each wait of the whole trace.
+pub(super) fn waits(analysis: &Analysis, r: usize) -> impl Iterator<Item = Value> {
+    let causes = analysis.causes(r);
+    let all = analysis.ranks()[r].waits.all.iter().zip(&causes.waits);
+    all.map(|(w, cause)| wait(w, super::cause::of_wait(causes, cause)))
 }
 
 /// The loop's lanes; where several recorders have its thread, with the recorder of each.

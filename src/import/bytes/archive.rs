@@ -253,6 +253,7 @@ impl Archive {
             hidden: stated.map_or(0, |n| n.saturating_sub(zip.len() as u64)),
             ..Listing::default()
         };
+        let mut members = Vec::new();
         for i in 0..zip.len().min(MEMBERS) {
             progress.check(&self.path)?;
             let named = zip.name_for_index(i).map(str::to_owned);
@@ -264,15 +265,26 @@ impl Archive {
                     (name, Err(zip_cause(&e)))
                 }
             };
-            let member = found.and_then(|mut member| {
-                let reader = self.reader(&member).map_err(|e| e.to_string())?;
-                let head = Head::of_reader(reader, progress).map_err(|e| e.to_string())?;
-                member.compressed = head.compressed;
-                Ok((member, look(&head)))
-            });
-            match member {
-                Ok(member) => listing.members.push(member),
+            match found {
+                Ok(member) => members.push(member),
                 Err(why) => listing.unreadable.push((name, why)),
+            }
+        }
+        let shared = take_out_shared(&mut members);
+        let why = "its bytes belong to another member of the archive as well";
+        let shared = shared.into_iter().map(|m| (m.name, why.to_owned()));
+        listing.unreadable.extend(shared);
+        for mut member in members {
+            progress.check(&self.path)?;
+            let head = self
+                .reader(&member)
+                .and_then(|reader| Head::of_reader(reader, progress));
+            match head {
+                Ok(head) => {
+                    member.compressed = head.compressed;
+                    listing.members.push((member, look(&head)));
+                }
+                Err(e) => listing.unreadable.push((member.name, e.to_string())),
             }
         }
         listing.limit_sizes(bytes.len());
@@ -380,6 +392,28 @@ fn zip_member(entry: &zip::read::ZipFile<'_, File>) -> Result<Member, String> {
         deflated,
         crc: Some(entry.crc32()),
     })
+}
+
+/// Takes out members that lie where others lie: a few bytes could stand for any number of them, each read anew. No program
+/// packs like that. The first one that reaches a place keeps it.
+fn take_out_shared(members: &mut Vec<Member>) -> Vec<Member> {
+    let mut order: Vec<usize> = (0..members.len()).collect();
+    order.sort_by_key(|&i| (members[i].offset, i));
+    let mut end = 0;
+    let mut shared = vec![false; members.len()];
+    for i in order {
+        let member = &members[i];
+        // What is empty lies nowhere.
+        if member.stored > 0 {
+            shared[i] = member.offset < end;
+            if !shared[i] {
+                end = member.offset.saturating_add(member.stored);
+            }
+        }
+    }
+    let mut shared = shared.into_iter();
+    let taken = members.extract_if(.., |_| shared.next().unwrap_or(false));
+    taken.collect()
 }
 
 impl<T> Listing<T> {

@@ -93,6 +93,8 @@ pub(super) fn finish(
     let operations = merged.links.operation_count();
     let links = std::mem::take(&mut merged.links);
     merged.lanes.place(ctx.builder);
+    let many = merged.lanes.many_async();
+    merged.tally.add_many(Odd::ManyAsync, many);
     merged.lanes.make_gpus(source, ctx.builder);
     let spaces = merged.lanes.spaces(&links.ranks);
     let linked = links.resolve(ctx.builder, &merged.lanes, &spaces, cpu_op);

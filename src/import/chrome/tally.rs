@@ -61,6 +61,11 @@ reasons! {
         UnknownPhase: Skipped, "unknown_phase", "event|events|had an unknown phase";
         /// A counter value that is no number.
         Value: Skipped, "bad_counter_value", "counter value|counter values|had another form than a number";
+        /// Async events without an id.
+        AsyncWithoutId: Skipped, "async_without_id", "async event|async events|had no id by which begins and ends belong together";
+        /// A total of device memory that is no number of bytes.
+        MemoryTotal: Skipped, "bad_memory_total",
+            "total|totals|of device memory had another form than a whole number below 2^63";
         /// The number of a GPU or stream is no whole number.
         GpuNumber: Guessed, "gpu_number",
             "The device or stream in the args of GPU rows is no whole number; the pid or tid of the row was taken instead.";
@@ -85,9 +90,9 @@ reasons! {
         /// Phases that are not drawn.
         NotDrawn: Info, "not_drawn",
             "Events of phases that are not drawn (samples, objects, contexts, memory dumps) were counted only.";
-        /// Async events without an id.
-        AsyncWithoutId: Info, "async_without_id",
-            "Async events without an id cannot be matched and were counted only.";
+        /// More async ids than lanes of their own.
+        ManyAsync: Info, "many_async_ids",
+            "There are more asynchronous ids than have a lane of their own (4,096): spans of the rest lie on a lane for each category.";
         /// Counters without values.
         CounterWithoutValue: Info, "counter_without_value", "Counter events without values were ignored.";
         /// The second form of flows.
@@ -110,6 +115,11 @@ impl Tally {
     /// Counts one, at a byte offset of the stream.
     pub fn add(&mut self, odd: Odd, offset: u64) {
         self.counts.add(odd, || Place::Byte(offset));
+    }
+
+    /// Counts some of which no place is known.
+    pub fn add_many(&mut self, odd: Odd, n: u64) {
+        self.counts.add_many(odd, n, None);
     }
 
     /// From here on no event can be read.
@@ -203,7 +213,7 @@ impl Tally {
                     report.note_whole(fact, code, source, count.n, &count.places, text);
                     continue;
                 }
-                Odd::Value => kind.losing(Loss::Nothing),
+                Odd::Value | Odd::MemoryTotal => kind.losing(Loss::Nothing),
                 _ if kind == NoticeKind::Skipped => kind.losing(Loss::Part(Lost::events(count.n))),
                 _ => kind.into(),
             };

@@ -21,6 +21,9 @@ use crate::model::{
 /// Sort hints from here on are Kineto's for GPU rows, not for the process of the same number.
 const GPU_SORT_INDEX: i64 = 5_000_000;
 
+/// Asynchronous ids with a lane of their own: nobody looks through more, and each takes a thousand bytes.
+const OWN_ASYNC: u32 = 4_096;
+
 /// Lanes of one file. [`Id::Text`] of its keys are numbers of its own texts.
 #[derive(Default)]
 pub(crate) struct LaneTable {
@@ -30,6 +33,12 @@ pub(crate) struct LaneTable {
     lanes: Vec<Option<LaneId>>,
     index: HashMap<LaneKey, u32, FxBuildHasher>,
     used: BTreeSet<String>,
+    /// Asynchronous lanes so far.
+    own_async: u32,
+    /// Lanes of further ids, by document, category and process.
+    shared_async: BTreeMap<(u32, Id, Id), LaneId>,
+    /// Ids that have those.
+    many_async: u64,
     processes: BTreeMap<Pid, ProcessId>,
     /// Documents with threads before the one that is read.
     document: u32,
@@ -90,7 +99,19 @@ impl LaneTable {
         if let Some(lane) = self.lanes[key as usize] {
             return lane;
         }
-        let key_of = self.keys[key as usize];
+        let mut key_of = self.keys[key as usize];
+        let shared = (key_of.document, key_of.a, key_of.scope);
+        let is_async = key_of.class == LaneClass::Async;
+        let shares = is_async && self.own_async >= OWN_ASYNC;
+        if shares {
+            self.many_async += 1;
+            if let Some(&lane) = self.shared_async.get(&shared) {
+                self.lanes[key as usize] = Some(lane);
+                return lane;
+            }
+            key_of.b = Id::Text(self.texts.intern("(more ids)").0);
+        }
+        self.own_async += u32::from(is_async);
         let lane = self.make(key_of, source, builder);
         let waits = lane.kind.is_gpu() && lane.stream.is_none();
         let lane = builder.add_lane(lane);
@@ -98,7 +119,15 @@ impl LaneTable {
             self.unplaced.push((lane, key_of));
         }
         self.lanes[key as usize] = Some(lane);
+        if shares {
+            self.shared_async.insert(shared, lane);
+        }
         lane
+    }
+
+    /// Asynchronous ids whose spans share a lane with those of others.
+    pub fn many_async(&self) -> u64 {
+        self.many_async
     }
 
     fn make(&mut self, key: LaneKey, source: SourceId, builder: &mut TraceBuilder) -> Lane {

@@ -56,7 +56,7 @@ impl<'w> Parser<'w, '_> {
                 let lane = self.thread(LaneClass::Cpu, event);
                 self.mark(event, ts, offset, lane, phase == b'B');
             }
-            b'i' | b'I' | b'R' if self.memory(event, ts) => {}
+            b'i' | b'I' | b'R' if self.memory(event, ts, offset) => {}
             b'i' | b'I' | b'R' => {
                 let lane = if event.scope == b'g' {
                     NONE
@@ -251,7 +251,7 @@ impl<'w> Parser<'w, '_> {
     }
 
     /// An allocation on a device; false for other instants, and where it does not say which device.
-    fn memory(&mut self, event: &Event<'w>, ts: i64) -> bool {
+    fn memory(&mut self, event: &Event<'w>, ts: i64, offset: u64) -> bool {
         let w = self.w;
         let named = event.name.is_some_and(|(a, b)| &w[a..b] == b"[memory]");
         let args = event
@@ -261,6 +261,7 @@ impl<'w> Parser<'w, '_> {
             return false;
         };
         let mut values = [None; 5];
+        let mut odd = 0;
         // The same args were read before without a defect, or they are skipped as far as they go.
         let _: Result<usize, Fail> = args::each(self, pos, |parser, key, value| {
             let place = match key {
@@ -273,14 +274,19 @@ impl<'w> Parser<'w, '_> {
             };
             let mut number = Scalar::Missing;
             let end = parser.scalar(value, &mut number)?;
-            if let Scalar::Int(i) = number {
-                values[place] = Some(i);
+            match number {
+                Scalar::Int(i) => values[place] = Some(i),
+                Scalar::Text(_) if place >= 3 => odd += 1,
+                Scalar::Text(_) | Scalar::Missing => {}
             }
             Ok(end)
         });
         let [Some(kind), Some(device), bytes, allocated, reserved] = values else {
             return false;
         };
+        for _ in 0..odd {
+            self.chunk.tally.add(Odd::MemoryTotal, offset);
+        }
         let says = bytes.or(allocated).is_some();
         if says {
             let pid = self.id(event.pid);

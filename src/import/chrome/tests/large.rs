@@ -63,3 +63,23 @@ fn names_end_where_nobody_reads_on() {
     assert_eq!(count(&report, "long_name"), 3);
     assert_eq!(warnings(&report), ["long_name"]);
 }
+
+/// A lane takes a thousand bytes: a million ids would fill the memory with them.
+#[test]
+fn very_many_async_ids_share_a_lane() {
+    let pair = |id: u32| {
+        let (from, to) = (10 * id + 1, 10 * id + 16);
+        format!(
+            r#"{{"ph":"b","cat":"net","id":{id},"name":"get","pid":1,"tid":1,"ts":{from}}},{{"ph":"e","cat":"net","id":{id},"name":"get","pid":1,"tid":1,"ts":{to}}}"#
+        )
+    };
+    let all: Vec<String> = (0..5_000).map(pair).collect();
+    let (t, report) = open_list(&all.join(","));
+    assert_eq!(t.lanes().len(), 4_097);
+    assert_eq!(t.spans().len(), 5_000);
+    // Ends find the begins of their own id.
+    assert!(t.spans().durs().iter().all(|&d| d == 15_000));
+    let last = &t.lanes()[4_096];
+    assert_eq!((last.key.as_str(), last.rows), ("Anet.(more ids)", 2));
+    assert_eq!(count(&report, "many_async_ids"), 904);
+}

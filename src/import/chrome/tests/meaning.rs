@@ -116,7 +116,7 @@ fn async_spans_lie_on_lanes_by_category_and_id() {
     assert_eq!(t.instants().len(), 2);
     assert_eq!(t.instants()[0].lane, Some(crate::model::LaneId(0)));
     assert_eq!(count(&report, "async_without_id"), 1);
-    assert_eq!(warnings(&report), Vec::<&str>::new());
+    assert_eq!(warnings(&report), ["async_without_id"]);
 }
 
 #[test]
