@@ -191,7 +191,7 @@ fn callers_of_a_real_trace_have_all_of_its_calls() {
     let found = analysis.sync_callers(all, None, usize::MAX, &NoArgs);
     // 82 calls come from three places.
     assert_eq!(found.rows.iter().filter(|r| r.depth == 0).count(), 3);
-    let names = analysis.sync_names(all);
+    let names = analysis.sync_names(found.calls.iter().map(|(_, call)| call));
     let sum = |f: fn(&stallscope::analysis::SyncNameRow) -> i64| names.iter().map(f).sum::<i64>();
     let by_name = (
         82,

@@ -291,6 +291,13 @@ impl SyncBase<'_> {
         Some(idle.measure() - fetch.map_or(0, |f| idle.measure_common(f, window)))
     }
 
+    /// Whether the GPU worked inside a call on what it waited for: its absorbed time is not zero.
+    pub fn absorbs(&self, call: SpanId) -> bool {
+        let (core, me) = (self.core, self.core.range(call));
+        let mut ops = self.waited(call).ops.into_iter();
+        ops.any(|(op, _)| !core.range(op).clip(me).is_empty())
+    }
+
     /// All figures of one call.
     pub fn figures(&self, call: SpanId) -> SyncFigures {
         let waited = self.waited(call);
@@ -349,15 +356,17 @@ impl Analysis {
         self.cpu_spans(window, |l| l == LayerId::SYNC)
     }
 
-    /// Synchronising calls of CPU lanes that start in a window by name, the longest together first.
+    /// Synchronising calls by name, the longest together first.
     #[must_use]
-    pub fn sync_names(&self, window: TimeRange) -> Vec<SyncNameRow> {
+    pub fn sync_names<'a>(
+        &self,
+        calls: impl IntoIterator<Item = &'a SyncFigures>,
+    ) -> Vec<SyncNameRow> {
         let spans = self.core.trace.spans();
         let mut rows: BTreeMap<NameId, (SyncNameRow, BTreeMap<Option<LayerId>, i64>)> =
             BTreeMap::new();
-        for call in self.sync_calls(window) {
-            let name = spans.name(call);
-            let figures = self.sync(call);
+        for figures in calls {
+            let name = spans.name(figures.span);
             let (row, by_phase) = rows.entry(name).or_insert_with(|| {
                 let row = SyncNameRow {
                     name,
@@ -371,14 +380,14 @@ impl Analysis {
                 (row, BTreeMap::new())
             });
             row.calls += 1;
-            row.time += spans.dur(call);
+            row.time += spans.dur(figures.span);
             row.absorbed += figures.absorbed;
             if let Some(bubble) = figures.bubble {
                 *row.bubble.get_or_insert(0) += bubble;
             }
             row.unknown_scope += u64::from(!figures.known_scope);
-            for (phase, ns) in figures.absorbed_by_phase {
-                *by_phase.entry(phase).or_default() += ns;
+            for (phase, ns) in &figures.absorbed_by_phase {
+                *by_phase.entry(*phase).or_default() += ns;
             }
         }
         let finish = |(mut row, by_phase): (SyncNameRow, BTreeMap<_, i64>)| {

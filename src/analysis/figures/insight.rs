@@ -178,7 +178,7 @@ impl Analysis {
         let mut calls = (a..b)
             .filter(|&i| columns.of[i] == LayerId::SYNC)
             .map(|i| columns.id(i));
-        Some(calls.any(|call| base.figures(call).absorbed > 0))
+        Some(calls.any(|call| base.absorbs(call)))
     }
 
     /// Forward and backward of a step, guessed for display, where the loop's thread names no backward.

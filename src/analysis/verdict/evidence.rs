@@ -110,21 +110,25 @@ impl Analysis {
 
     /// The longest pieces of a set, each with the whole gap that it lies in.
     fn longest_gaps(&self, gpu: usize, set: &Union) -> Vec<(i64, TimeRange)> {
-        let mut top: Vec<(i64, TimeRange)> = Vec::with_capacity(4);
+        let idle = self.gpus[gpu].idle.parts();
+        let mut at = 0;
+        let mut lost: Vec<(i64, TimeRange)> = Vec::new();
         for piece in set.parts() {
-            let gaps = self.gpus[gpu].idle.parts_in(*piece);
-            let Some(gap) = gaps.first() else {
+            while idle.get(at).is_some_and(|gap| gap.end <= piece.start) {
+                at += 1;
+            }
+            let Some(gap) = idle.get(at).filter(|gap| gap.start < piece.end) else {
                 continue;
             };
-            match top.iter_mut().find(|t| t.1 == *gap) {
-                Some(known) => known.0 += piece.len(),
-                None => top.push((piece.len(), *gap)),
+            match lost.last_mut().filter(|l| l.1 == *gap) {
+                Some(own) => own.0 += piece.len(),
+                None => lost.push((piece.len(), *gap)),
             }
-            // Pieces ascend: of equals the earlier one stays in front.
-            top.sort_by_key(|t| Reverse(t.0));
-            top.truncate(3);
         }
-        top
+        // They ascend: of equals the earlier one stays in front.
+        lost.sort_by_key(|l| Reverse(l.0));
+        lost.truncate(3);
+        lost
     }
 
     fn gap_places(&self, facts: &Facts<'_>, class: IdleClass) -> Vec<Evidence> {

@@ -7,7 +7,7 @@ use crate::analysis::Analysis;
 use crate::analysis::base::stalls::{GapKind, NAMED};
 use crate::analysis::figures::judged::Judged;
 use crate::analysis::layers::ids::LayerId;
-use crate::analysis::sums::intervals::{Union, UnionBuilder};
+use crate::analysis::sums::intervals::{Near, Union, UnionBuilder};
 use crate::analysis::sums::stats::percentile;
 use crate::time::TimeRange;
 
@@ -222,8 +222,9 @@ impl Analysis {
         };
         let parts = gpu.idle.parts();
         let first = parts.partition_point(|p| p.end <= judged.window.start);
+        let mut explained = Near::default();
         let gap = |(range, kind): (&TimeRange, &GapKind)| {
-            let unnamed = range.len() - stalls.explained.measure_in(*range);
+            let unnamed = range.len() - explained.measure(&stalls.explained, *range);
             let class = match kind {
                 GapKind::Sync => IdleClass::Sync,
                 GapKind::Host if unnamed < self.options.pause => IdleClass::Launch,
@@ -257,6 +258,7 @@ impl Analysis {
             *by.entry(IdleClass::named(layer)).or_default() += set.measure_in(window);
         }
         if let Some(gpu) = self.ranks[rank].gpu.map(|g| &self.gpus[g]) {
+            let mut explained = Near::default();
             for (range, kind) in gpu.idle.parts().iter().zip(&stalls.gaps) {
                 let part = range.clip(window);
                 let class = match kind {
@@ -266,7 +268,7 @@ impl Analysis {
                     GapKind::Dependency => IdleClass::Dependency,
                     GapKind::Unknown => IdleClass::Unknown,
                 };
-                let unnamed = part.len() - stalls.explained.measure_in(part);
+                let unnamed = part.len() - explained.measure(&stalls.explained, part);
                 *by.entry(class).or_default() += unnamed;
             }
         }

@@ -4,7 +4,7 @@ use super::super::analyse::Analysed;
 use super::super::rows;
 use super::super::table::{printable, shorten};
 use super::{heading, say};
-use crate::analysis::counted;
+use crate::analysis::{SyncCallers, counted};
 use crate::columns::{LAG, Output, SYNC_CALLER, SYNC_NAME, shown};
 
 /// Rows listed.
@@ -77,10 +77,7 @@ pub fn lag(out: &mut String, a: &Analysed) {
 }
 
 /// Who made the calls that wait for the GPU.
-fn callers(out: &mut String, a: &Analysed) {
-    let found = a
-        .analysis
-        .sync_callers(a.window, a.number(), usize::MAX, &a.args());
+fn callers(out: &mut String, a: &Analysed, found: &SyncCallers) {
     // Calls that nothing lies around say no more than their names do.
     let calls = found.calls.iter();
     let mut callers =
@@ -103,7 +100,11 @@ fn callers(out: &mut String, a: &Analysed) {
 
 /// Calls that wait for the GPU, by name.
 pub fn syncs(out: &mut String, a: &Analysed) {
-    let rows = a.analysis.sync_names(a.window);
+    let found = a
+        .analysis
+        .sync_callers(a.window, a.number(), usize::MAX, &a.args());
+    let calls = found.calls.iter().map(|(_, call)| call);
+    let rows = a.analysis.sync_names(calls);
     if rows.is_empty() {
         return;
     }
@@ -118,7 +119,7 @@ pub fn syncs(out: &mut String, a: &Analysed) {
         },
     );
     out.push_str(&t.render());
-    callers(out, a);
+    callers(out, a, &found);
     say(
         out,
         "absorbed: GPU time of earlier work that ran inside the call. bubble: the GPU idle after it, because nothing was queued.",

@@ -30,6 +30,9 @@ const BUFFER: usize = 256 << 10;
 /// Bytes of a plain file that are read at once: the args of neighbours lie side by side.
 const BLOCK: usize = 64 << 10;
 
+/// Bytes that are read at once where they lie further apart than that.
+const FAR: usize = 4 << 10;
+
 /// Args above this are not shown.
 const LARGEST: usize = 256 << 20;
 
@@ -116,10 +119,13 @@ impl Blocks {
         if let Some(bytes) = held(self) {
             return Ok(bytes);
         }
+        // Of spans that lie far apart, as steps do, a block would hold one each.
+        let since = offset.checked_sub(self.from);
+        let near = since.is_some_and(|since| since < 2 * BLOCK as u64);
+        let most = len.max(if near { BLOCK } else { FAR }) as u64;
         self.file.seek(SeekFrom::Start(offset))?;
         self.from = offset;
         self.block.clear();
-        let most = len.max(BLOCK) as u64;
         (&mut self.file).take(most).read_to_end(&mut self.block)?;
         // At the end of the file there is less.
         Ok(self.block[..len.min(self.block.len())].to_vec())
