@@ -4,10 +4,10 @@
 # are files, $GITHUB_STEP_SUMMARY and $GITHUB_OUTPUT. Works without them too, on any build server.
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
-root=${RUNNER_TEMP:-${TMPDIR:-/tmp}}/stallscope
+# A place of this user alone: what lies there is run.
+root=${RUNNER_TEMP:-${XDG_CACHE_HOME:-$HOME/.cache}}/stallscope-action
 
 install() {
-    [ -x "$root/bin/stallscope" ] && return
     command -v cargo >/dev/null || {
         echo "action.sh: there is no cargo: install Rust first, or name a built program as the input \`program\`" >&2
         exit 1
@@ -21,6 +21,9 @@ warn() { printf '::warning title=Stallscope::%s\n' "$1"; }
 
 output() { [ -z "${GITHUB_OUTPUT:-}" ] || printf '%s=%s\n' "$1" "$2" >>"$GITHUB_OUTPUT"; }
 
+# A name that no program takes for an option.
+named() { case $1 in -*) printf './%s' "$1" ;; *) printf '%s' "$1" ;; esac; }
+
 # The lines of $1 that are not empty, into `lines`; with `fill`, patterns become the files that they fit.
 lines=()
 read_lines() {
@@ -32,9 +35,9 @@ read_lines() {
         line=${line%"${line##*[![:space:]]}"}
         [ -n "$line" ] || continue
         if [ "${2:-}" = fill ] && [ ! -e "$line" ] && found=$(compgen -G "$line"); then
-            while IFS= read -r line; do lines+=("$line"); done < <(sort <<<"$found")
+            while IFS= read -r line; do lines+=("$(named "$line")"); done < <(sort <<<"$found")
         else
-            lines+=("$line")
+            lines+=("$(named "$line")")
         fi
     done <<<"$1"
 }
@@ -52,6 +55,12 @@ check() {
     [ -z "${STALLSCOPE_RULES:-}" ] || rules=(--rules "$STALLSCOPE_RULES")
     # Words, and no patterns: `*` in a limit is no file.
     IFS=$' \t\n' read -r -d '' -a limits < <(printf '%s\0' "${STALLSCOPE_LIMITS:-}") || true
+    local limit
+    for limit in ${limits[@]+"${limits[@]}"}; do
+        case $limit in
+            -h | --help | -V | --version) echo "action.sh: \`$limit\` is no limit" >&2; output exit-code 2; exit 2 ;;
+        esac
+    done
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
     # Names in traces may look like commands to the runner: none is heard until the word is said again.
@@ -59,8 +68,8 @@ check() {
     printf '::stop-commands::%s\n' "$pause"
     "$program" check "${paths[@]}" ${rules[@]+"${rules[@]}"} ${limits[@]+"${limits[@]}"} ${against[@]+"${against[@]}"} \
         >"$work/check.txt" 2>"$work/check.err" || code=$?
-    cat "$work/check.txt"
-    cat "$work/check.err" >&2
+    # Both where commands are not heard; in what order a server reads two streams is not known.
+    cat "$work/check.txt" "$work/check.err"
     printf '\n::%s::\n' "$pause"
     output exit-code "$code"
     summary "$code" >>"${GITHUB_STEP_SUMMARY:-/dev/null}"

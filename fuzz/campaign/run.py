@@ -84,13 +84,15 @@ def saved(program, pool, work):
     """A report that the program saves of a recording."""
     case = cases.Case(seed=0, files=[("a.json", pool["torch4"])], args=["report", "--json", "a.json"])
     result, _ = holds.run(program, case, work / "saved", 1)
+    if not result.out.startswith(b"{"):
+        raise SystemExit(f"no report to save: {result.err[:500]!r}")
     return result.out
 
 
 def campaign(program, args, into, work):
     pool = inputs.Inputs()
     pool.add("saved", saved(program, pool, work))
-    failed = runs = done = 0
+    failed = runs = done = unable = 0
     for folder in sorted(CORPUS.iterdir()) if CORPUS.is_dir() else []:
         if not (folder / "case.json").exists():
             continue
@@ -115,6 +117,7 @@ def campaign(program, args, into, work):
             if not isinstance(error, ValueError) and error.errno not in (22, 36):
                 raise
             faults, n = [], 0
+            unable += 1
         runs += n
         if faults:
             failed += 1
@@ -124,7 +127,7 @@ def campaign(program, args, into, work):
         seed += 1
         if (seed - args.seed) % 1000 == 0:
             print(f"{seed - args.seed} cases, {runs} runs of the program", flush=True)
-    print(f"cases {args.seed} to {seed - 1}: {runs} runs of the program, {failed} failed")
+    print(f"cases {args.seed} to {seed - 1}: {runs} runs of the program, {failed} failed, {unable} with words that no program can be given")
     return 1 if failed else 0
 
 

@@ -55,6 +55,9 @@ has err "::warning title=Stallscope::there is no picture"
 [ ! -e "$work/b.png" ] || fail "a picture of nothing"
 run 2 STALLSCOPE_PATHS="$sample"
 run 2 STALLSCOPE_PATHS=" "
+# Neither a name nor a limit asks for help, which would end with 0.
+run 1 STALLSCOPE_PATHS="--help" STALLSCOPE_LIMITS="--max-exposed-wait 5%"
+run 2 STALLSCOPE_PATHS="$sample" STALLSCOPE_LIMITS="--help"
 
 # Names in traces are neither commands to the runner nor marks in the summary.
 printf 'start_us,dur_us,name\n1,2,a\n' >"$work/::set-output name=x::y<b>.csv"
@@ -64,6 +67,11 @@ word=$(sed -n 's/^::stop-commands::\(.*\)/\1/p' "$work/out")
 [ -n "$word" ] && grep -qx "::$word::" "$work/out" || fail "commands are not stopped and heard again"
 
 # Every input of the action reaches the script, and every variable of the script is an input.
+inputs=$(sed -n '/^inputs:/,/^outputs:/s/^  \([a-z-]*\):$/\1/p' action.yml)
+[ -n "$inputs" ] || fail "action.yml has no inputs"
+for input in $inputs; do
+    grep -q "STALLSCOPE_$(tr 'a-z' 'A-Z' <<<"$input")" assets/action.sh || fail "the input $input does not reach the script"
+done
 for name in $(grep -o 'STALLSCOPE_[A-Z]*' assets/action.sh | sort -u); do
     input=$(tr 'A-Z' 'a-z' <<<"${name#STALLSCOPE_}")
     grep -qxF "        $name: \${{ inputs.$input }}" action.yml || fail "$name is not passed by action.yml"
