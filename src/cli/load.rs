@@ -123,14 +123,25 @@ pub fn watched<T>(line: &(impl Fn() -> String + Sync), work: impl FnOnce() -> T)
         let shown = std::thread::Builder::new()
             .name("stallscope-progress".to_owned())
             .spawn_scoped(scope, || show(line, &over));
+        // Also where the work panics: the scope waits for that thread.
+        let ends = Ends(&over);
         let result = work();
-        over.store(true, Ordering::Relaxed);
+        drop(ends);
         // Without a thread there is no progress line; the work is done all the same.
         if let Ok(thread) = shown {
             thread.thread().unpark();
         }
         result
     })
+}
+
+/// Says that something is over when it is dropped.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 fn show(line: &impl Fn() -> String, over: &AtomicBool) {

@@ -7,6 +7,9 @@ use crate::time::TimeRange;
 /// Batches per worker that may be made ahead and never taken.
 const AHEAD: usize = 4;
 
+/// Numbers of items that are tried.
+const MOST: usize = 64;
+
 /// A batch that a worker made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Batch {
@@ -141,7 +144,7 @@ pub(super) struct Yield {
 }
 
 /// How many items a batch can have had: what explains all workers exactly; else the one number with a short last batch;
-/// else all those with which batches were made ahead and not taken, one of them perhaps a short one.
+/// else all those with which batches were made ahead and not taken, none where they are more than [`MOST`].
 pub(super) fn sizes(workers: &[Yield]) -> Vec<usize> {
     let top = workers.iter().map(|w| w.items).max().unwrap_or(0);
     let all = |b: usize, fits: &dyn Fn(&Yield, usize) -> bool| workers.iter().all(|w| fits(w, b));
@@ -172,18 +175,10 @@ pub(super) fn sizes(workers: &[Yield]) -> Vec<usize> {
     if let (Some(b), None) = (shorts.next(), shorts.next()) {
         return vec![b];
     }
+    // The record may end inside a batch of each.
     let ahead = |w: &Yield, b: usize| {
         let made = w.items.div_ceil(b);
         w.taken <= made && made <= w.taken + AHEAD
-    };
-    // One of the batches made ahead may be a short one, too: without this number, another one that divides what all made
-    // would look like the only one.
-    let one_short = |b: usize| {
-        workers
-            .iter()
-            .filter(|w| !w.items.is_multiple_of(b))
-            .nth(1)
-            .is_none()
     };
     let mut range = (1, top);
     for w in workers {
@@ -192,8 +187,14 @@ pub(super) fn sizes(workers: &[Yield]) -> Vec<usize> {
             range.1 = range.1.min((w.items - 1) / (w.taken - 1));
         }
     }
-    let fits = |b: &usize| one_short(*b) && all(*b, &ahead);
-    (range.0..=range.1).filter(fits).collect()
+    let fits = |b: &usize| all(*b, &ahead);
+    // Where so many fit, the counts tell nothing.
+    let found: Vec<usize> = (range.0..=range.1).filter(fits).take(MOST + 1).collect();
+    if found.len() > MOST {
+        Vec::new()
+    } else {
+        found
+    }
 }
 
 #[cfg(test)]
@@ -224,9 +225,7 @@ mod tests {
         if short.len() == 1 {
             return short;
         }
-        let ahead = fit(&|n, m, _, b| m <= n.div_ceil(b) && n.div_ceil(b) <= m + AHEAD);
-        let one_short = |b: &usize| workers.iter().filter(|w| w.0 % b != 0).count() <= 1;
-        ahead.into_iter().filter(one_short).collect()
+        fit(&|n, m, _, b| m <= n.div_ceil(b) && n.div_ceil(b) <= m + AHEAD)
     }
 
     #[test]
@@ -235,6 +234,10 @@ mod tests {
         assert_eq!(of(&[(12, 4, false), (11, 4, true)]), vec![3]);
         // The record may have been cut: batches of two then lie ready, or the last of three is a short one.
         assert_eq!(of(&[(12, 4, false), (11, 4, false)]), vec![2, 3]);
+        // Cut inside a batch of each, of 20 items: the right one is among them.
+        assert!(of(&[(119, 3, false), (107, 3, false)]).contains(&20));
+        // Anything fits.
+        assert_eq!(of(&[(8_193, 2, false)]), Vec::<usize>::new());
         let mut seed = 7_u64;
         let mut next = |n: usize| {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

@@ -26,6 +26,8 @@ pub(super) struct Child {
     pub forked: Option<i64>,
     /// Its own first record of itself, ns.
     pub started: Option<i64>,
+    /// Its own last one, where its recorder was closed, ns.
+    pub ended: Option<i64>,
 }
 
 /// The children of a loop, by number.
@@ -61,7 +63,8 @@ impl Children {
                 pid: who.processes[p].pid.clone(),
                 process: Some(p),
                 forked: forked.get(who.processes[p].pid.as_str()).copied(),
-                started: started(core, p),
+                started: own_record(core, p, "start"),
+                ended: own_record(core, p, "end"),
             })
             .collect();
         let known: FxHashSet<String> = all.iter().map(|c| c.pid.clone()).collect();
@@ -71,15 +74,16 @@ impl Children {
             process: None,
             forked: Some(at),
             started: None,
+            ended: None,
         }));
         all.sort_by_cached_key(|c| (c.pid.parse().unwrap_or(u64::MAX), c.pid.clone(), c.process));
         Self { all, of_several }
     }
 }
 
-/// When a process says that it started: the first record that its recorder writes about itself.
-fn started(core: &Core, process: usize) -> Option<i64> {
-    let name = core.trace.names().find("start")?;
+/// When a process says that it starts or ends: the first record of that name that its recorder writes about itself.
+fn own_record(core: &Core, process: usize, name: &str) -> Option<i64> {
+    let name = core.trace.names().find(name)?;
     let lanes = core.identity.lanes(process).iter();
     let of = |&lane: &LaneId| {
         if !core.index(lane).layers.contains(&LayerId::RECORDER) {
@@ -246,24 +250,29 @@ impl Known<'_> {
             let since = iterator.since;
             let from = loading.partition_point(|w| when(w) <= since && when(w).is_some());
             let own = loading[from..].iter().copied();
-            let mut fresh: Vec<Worker> = match order {
+            let fresh: Vec<Worker> = match order {
                 Order::Pids | Order::Ids if groups.is_empty() => loading.clone(),
                 Order::Pids | Order::Ids => Vec::new(),
                 _ => own
                     .take_while(|w| when(w).is_some_and(|t| t <= end))
                     .collect(),
             };
-            if order == Order::Forks {
-                let earlier = self.of_earlier_iterators(&fresh, &when);
-                fresh.drain(..earlier);
-            }
+            let mut fresh = match order {
+                Order::Forks => self.by_iterator(&fresh, &when),
+                _ => Vec::from_iter(Some(fresh).filter(|f| !f.is_empty())),
+            };
+            // Of several, who ended before the first wait served an iterator that nobody saw.
+            let start = iterator.waits.first().map(|&w| self.wait(w).start);
+            let gone = |w: &Worker| all[*w].ended.is_some_and(|t| Some(t) < start);
+            let newest = fresh.len().saturating_sub(1);
+            let mut place = 0..;
+            fresh.retain(|g| place.next() == Some(newest) || !g.iter().all(gone));
+            fresh.reverse();
             let is_fresh = !fresh.is_empty();
-            if is_fresh {
-                groups.push(fresh.clone());
-            }
+            groups.extend(fresh.first().cloned());
             out.push(Candidates {
                 groups: match is_fresh {
-                    true => vec![fresh],
+                    true => fresh,
                     // The group that served last.
                     false => groups.last().cloned().into_iter().collect(),
                 },
@@ -273,26 +282,30 @@ impl Known<'_> {
         (Some(order).filter(|_| !loading.is_empty()), out)
     }
 
-    /// How many of these workers, by their forks, served iterators whose waits are not in the record: a loader asks for the
-    /// first batch when it has forked all its workers, so that who had loaded an item before is not of the same iterator.
-    fn of_earlier_iterators(
+    /// Workers by the iterator that they were forked for, the oldest first: a loader asks for its first batch when it has
+    /// forked all its workers, so that who had loaded an item before another fork is not of the same iterator.
+    fn by_iterator(
         &self,
         workers: &[Worker],
         when: &dyn Fn(&Worker) -> Option<i64>,
-    ) -> usize {
+    ) -> Vec<Vec<Worker>> {
         let first_item = |w: &Worker| {
             let loader = self.loaders.get(w)?;
             (!loader.items.is_empty()).then(|| loader.item(0).end)
         };
-        let mut from = 0;
+        let mut out: Vec<Vec<Worker>> = Vec::new();
         let mut loaded = i64::MAX;
-        for (place, worker) in workers.iter().enumerate() {
-            if when(worker).is_some_and(|fork| fork > loaded.saturating_add(self.tolerance)) {
-                (from, loaded) = (place, i64::MAX);
-            }
+        for worker in workers {
+            let later = |fork: i64| fork > loaded.saturating_add(self.tolerance);
+            let same = !when(worker).is_some_and(later);
+            loaded = if same { loaded } else { i64::MAX };
             loaded = loaded.min(first_item(worker).unwrap_or(i64::MAX));
+            match out.last_mut().filter(|_| same) {
+                Some(group) => group.push(*worker),
+                None => out.push(vec![*worker]),
+            }
         }
-        from
+        out
     }
 
     /// How many items a batch can have, where nothing else tells where one ends.
@@ -343,6 +356,9 @@ impl Asked<'_> {
             fitting += usize::from(open == 0);
             if best.as_ref().is_none_or(|b| open < b.0) {
                 best = Some((open, size, solved));
+            }
+            if fitting > 1 {
+                break;
             }
         }
         let Some((_, size, (batches, assigned))) = best else {
@@ -420,7 +436,11 @@ impl Asked<'_> {
             if own.fresh {
                 let told = assigned.made.is_some();
                 let fresh = own.groups.first().filter(|_| !told);
-                before.insert(0, fresh.unwrap_or(&assigned.group).clone());
+                let served = fresh.unwrap_or(&assigned.group).clone();
+                // Those of other iterators that were made beside it may serve next.
+                let others = own.groups.iter().filter(|g| **g != served).cloned();
+                before.splice(0..0, others);
+                before.insert(0, served);
             }
             out.push(assigned);
         }

@@ -22,11 +22,17 @@ impl Analysis {
             Some(pid) if trace.processes().len() > 1 => format!(" of process {pid}"),
             _ => String::new(),
         };
-        // Many recorders name a thread by its number, or not at all.
-        if info.name.contains(thread) || info.name == info.key {
-            format!("thread {thread}{process}")
-        } else {
-            format!("{} ({thread}){process}", info.name)
+        // Many recorders name a thread by its number, or not at all; some put the name behind the number.
+        let name = info.name.as_str();
+        let behind = name.strip_prefix("thread ").unwrap_or(name);
+        let behind = behind.strip_prefix(thread).map(str::trim);
+        match behind {
+            Some("") => format!("thread {thread}{process}"),
+            _ if name == info.key => format!("thread {thread}{process}"),
+            Some(own) if own.starts_with('(') && own.ends_with(')') => {
+                format!("{} ({thread}){process}", &own[1..own.len() - 1])
+            }
+            _ => format!("{name} ({thread}){process}"),
         }
     }
 

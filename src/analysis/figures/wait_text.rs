@@ -19,8 +19,7 @@ impl Analysis {
     /// A wait of a rank by its place among the waits of that: index in [`Analysis::waits`].
     #[must_use]
     pub fn wait_at(&self, rank: usize, place: usize) -> Option<usize> {
-        let mut own = self.waits_of.get(rank)?.iter().copied();
-        own.find(|&wait| self.waits[wait].place == place)
+        self.waits_of.get(rank)?.get(place).copied()
     }
 
     /// Why a wait happened: index in [`Analysis::waits`]. `None` before causes are known.

@@ -28,7 +28,7 @@ pub fn short_name(name: &str) -> Option<Cow<'_, str>> {
     };
     let bare = without_arguments(without_return_type(own));
     let bare = carried(bare).unwrap_or(bare);
-    let last = match without_templates(bare) {
+    let last = match without_templates(bare)? {
         Cow::Borrowed(plain) => Cow::Borrowed(last_part(plain)),
         Cow::Owned(plain) => Cow::Owned(last_part(&plain).to_owned()),
     };
@@ -132,21 +132,40 @@ pub fn without_arguments(name: &str) -> &str {
     name
 }
 
-fn without_templates(name: &str) -> Cow<'_, str> {
-    if !name.contains('<') || name.contains("operator") {
-        return Cow::Borrowed(name);
+/// A name without template parameters, up to the word `operator`: what it is of stands before it. `None` where nothing but a
+/// bracket speaks for code and that has no other half, as in `lr<1e-4`, unless the name is so long that its end was left out.
+fn without_templates(name: &str) -> Option<Cow<'_, str>> {
+    /// What an operator's name begins with, between names.
+    const OPERATOR: &str = "operator";
+    if !name.contains(['<', '>']) && !name.contains(OPERATOR) {
+        return Some(Cow::Borrowed(name));
     }
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut out = String::with_capacity(name.len());
-    let mut depth = 0_u32;
-    for c in name.chars() {
+    let (mut depth, mut paired) = (0_u32, true);
+    for (i, c) in name.char_indices() {
         match c {
             '<' => depth += 1,
-            '>' => depth = depth.saturating_sub(1),
-            c if depth == 0 => out.push(c),
-            _ => {}
+            // An arrow, as in `operator->`.
+            '>' if name[..i].ends_with('-') => {}
+            '>' => {
+                paired &= depth > 0;
+                depth = depth.saturating_sub(1);
+            }
+            _ if depth > 0 => {}
+            c => {
+                let rest = name[i..].strip_prefix(OPERATOR);
+                let whole = rest.is_some_and(|r| !r.starts_with(is_word));
+                if whole && !out.ends_with(is_word) {
+                    out.push_str(OPERATOR);
+                    return Some(Cow::Owned(out));
+                }
+                out.push(c);
+            }
         }
     }
-    Cow::Owned(out)
+    let is_code = paired && depth == 0 || name.contains("::") || name.len() >= LONGEST_NAME / 2;
+    is_code.then_some(Cow::Owned(out))
 }
 
 #[cfg(test)]
@@ -179,6 +198,15 @@ mod tests {
                 "softmax_warp",
             ),
             ("void f::Sum::operator()(int)", "Sum::operator"),
+            ("void f::Sum<int>::operator()<4>(int)", "Sum::operator"),
+            (
+                "void at::native::vectorized_elementwise_kernel<4, at::native::log_kernel_cuda(at::TensorIteratorBase&)::{lambda()#2}::operator()() const::{lambda(float)#1}, at::detail::Array<char*, 2> >(int, at::native::log_kernel_cuda(at::TensorIteratorBase&)::{lambda()#2}::operator()() const::{lambda(float)#1}, at::detail::Array<char*, 2>)",
+                "vectorized_elementwise_kernel",
+            ),
+            (
+                "void my::apply_operator_kernel<at::native::AddFunctor>(int)",
+                "apply_operator_kernel",
+            ),
             (
                 "std::enable_if<!(false), void>::type internal::gemv_kernel<int>(int)",
                 "gemv_kernel",
@@ -194,6 +222,7 @@ mod tests {
             "<built-in method run_backward of torch._C._EngineBase object at 0x7fc9>",
             "epoch 1::batch 3 of 7",
             "><float, 4, true",
+            "lr<1e-4",
             "",
             "::",
         ] {

@@ -39,6 +39,8 @@ pub struct Run {
     pub late_by: usize,
     /// Epochs at the beginning of which only the workers were recorded.
     pub unseen: usize,
+    /// Workers say when they end.
+    pub ends: bool,
 }
 
 impl Default for Run {
@@ -60,6 +62,7 @@ impl Default for Run {
             ids: false,
             late_by: 0,
             unseen: 0,
+            ends: true,
         }
     }
 }
@@ -248,6 +251,13 @@ pub fn write(folder: &Path, run: &Run) -> Vec<Truth> {
                 main.span("forward", "compute", now + 30, now + run.body, "");
             }
             now += run.body + 30;
+        }
+        if run.ends && !(run.persistent && epoch + 1 < run.epochs) {
+            for pid in &group {
+                let end = now.max(loader.free[pid]);
+                let file = loader.files.get_mut(pid).expect("it was forked");
+                file.span("end", "dftracer", end, end, "");
+            }
         }
         now += 2_000;
     }
