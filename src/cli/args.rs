@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand};
 
 pub use super::percent::Percent;
 pub use super::style::Colour;
@@ -11,15 +11,16 @@ use crate::analysis::ClockSettings;
 use crate::analysis::{IssueKind, StepClass};
 use crate::schema::Document;
 use crate::time::{TimeRange, parse_ns, parse_range};
-use crate::view::Theme;
 
 mod export;
 mod html;
+mod picture;
 mod ranks;
 mod report;
 mod why;
 
 pub use export::Export;
+pub use picture::{Lanes, Legend, Picture, Png, Width};
 pub use ranks::{Ranks, Sort};
 pub use report::{Layers, Part, Report};
 pub use why::Why;
@@ -173,92 +174,6 @@ pub struct Info {
     /// JSON instead of text.
     #[arg(long)]
     pub json: bool,
-}
-
-/// What `stallscope png` and `stallscope svg` draw.
-#[derive(Args, Debug)]
-#[command(group = ArgGroup::new("of_rank").args(["wait", "step"]).multiple(true))]
-pub struct Picture {
-    /// Files and folders, opened as one trace where their clocks relate, - for stdin; with --session instead of those that
-    /// it names.
-    #[arg(value_name = "PATH", required_unless_present = "session")]
-    pub paths: Vec<PathBuf>,
-    /// Draw what this session file names as it was looked at: time, lanes that are pinned, hidden, open or closed.
-    #[arg(long, value_name = "FILE")]
-    pub session: Option<PathBuf>,
-    #[command(flatten)]
-    /// How to open.
-    pub open: Open,
-    /// Only this part: A..B, each a time since the start of the trace such as 1.2s or 450ms; either side may be empty.
-    #[arg(long, value_name = "A..B", value_parser = check_range, allow_hyphen_values = true)]
-    pub range: Option<String>,
-    /// Layer rules to read before the built-in ones.
-    #[arg(long, value_name = "FILE")]
-    pub rules: Option<PathBuf>,
-    /// The file to write; - is stdout.
-    #[arg(short, long, value_name = "FILE")]
-    pub output: PathBuf,
-    /// Width in points.
-    #[arg(long, value_name = "PX", default_value_t = 1920, value_parser = clap::value_parser!(u32).range(640..=16384))]
-    pub width: u32,
-    /// Colours.
-    #[arg(long, default_value = "light", value_parser = themes())]
-    pub theme: Theme,
-    /// Which lanes.
-    #[arg(long, value_enum, default_value_t = Lanes::Shown)]
-    pub lanes: Lanes,
-    /// Only lanes whose name, or that of a group around them, contains this, in any case. May be repeated.
-    #[arg(long, value_name = "PATTERN", conflicts_with = "lanes")]
-    pub only_lanes: Vec<String>,
-    /// What stands over the picture, instead of the name of the file; an empty one leaves the whole line out.
-    #[arg(long, value_name = "TEXT")]
-    pub title: Option<String>,
-    /// Lane of the training loop, where another one was taken for it: C500.500. May be repeated, once for each rank.
-    #[arg(long = "loop", value_name = "LANE")]
-    pub loop_lanes: Vec<String>,
-    /// Draw why this wait of the loop happened: the wait, its batch on the worker that made it, the item and the read, all
-    /// else faded. Numbers are those of `stallscope why`; without --range just that time is drawn. The exit code is 4
-    /// where it cannot be told.
-    #[arg(long, value_name = "N", conflicts_with = "step")]
-    pub wait: Option<usize>,
-    /// The same of the waits that begin in this step, as the step table names it.
-    #[arg(long, value_name = "K")]
-    pub step: Option<String>,
-    /// With --wait or --step: of this rank.
-    #[arg(long, value_name = "N", requires = "of_rank")]
-    pub rank: Option<u32>,
-}
-
-/// `stallscope png`.
-#[derive(Args, Debug)]
-pub struct Png {
-    /// What to draw.
-    #[command(flatten)]
-    pub picture: Picture,
-    /// Draw what changed since this recording: lanes of both, the mean step as parts, all steps.
-    #[arg(long, value_name = "BEFORE", conflicts_with_all = ["range", "only_lanes", "title", "session", "wait", "step"])]
-    pub before: Option<PathBuf>,
-    /// Pixels per point, 1 to 3.
-    #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = parse_scale)]
-    pub scale: f32,
-}
-
-/// The themes by their names.
-fn themes() -> impl TypedValueParser<Value = Theme> {
-    let names = Theme::ALL.map(|t| PossibleValue::new(t.name).help(t.about));
-    PossibleValuesParser::new(names)
-        .map(|name| Theme::named(&name).unwrap_or_else(|| Theme::of_system(false)))
-}
-
-/// Lanes of a picture.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lanes {
-    /// As the window shows them at first.
-    Shown,
-    /// Every lane, nothing collapsed.
-    All,
-    /// Only the overlap band.
-    Band,
 }
 
 /// `stallscope check`.
@@ -502,13 +417,6 @@ fn parse_share(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(x) if (0.0..=1.0).contains(&x) => Ok(x),
         _ => Err(format!("`{text}` is not between 0 and 1")),
-    }
-}
-
-fn parse_scale(text: &str) -> Result<f32, String> {
-    match text.trim().parse::<f32>() {
-        Ok(x) if (1.0..=3.0).contains(&x) => Ok(x),
-        _ => Err(format!("`{text}` is not between 1 and 3")),
     }
 }
 

@@ -253,12 +253,17 @@ fn run(command: Command, out: &mut dyn Write) -> Result<u8, CliError> {
         Command::Info(args) => info::run(&args, out),
         Command::Report(args) => report::run(&args, out),
         #[cfg(feature = "png")]
-        Command::Png(args) => match &args.before {
-            Some(before) => png_compare::run(&args, before, out),
+        Command::Png(args) => match &args.picture.before {
+            Some(before) => {
+                png_compare::run(&args.picture, before, Some((args.scale, args.dpi)), out)
+            }
             None => png::run(&args, out),
         },
         #[cfg(feature = "png")]
-        Command::Svg(args) => png::run_svg(&args, out),
+        Command::Svg(args) => match &args.before {
+            Some(before) => png_compare::run(&args, before, None, out),
+            None => png::run_svg(&args, out),
+        },
         #[cfg(not(feature = "png"))]
         Command::Png(_) | Command::Svg(_) => Err(CliError::Usage(NO_PICTURES.to_owned())),
         Command::Check(args) if !args.against.is_empty() => against::run(&args, out),

@@ -6,41 +6,80 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::analyse::{self, Analysed};
-use super::args::{Lanes, Picture, Png, Scope};
+use super::args::{Lanes, Legend, Picture, Png, Scope, Width};
 use super::messages::warn;
 use super::table::printable;
 use super::{CliError, EXIT_INCONCLUSIVE, load, why};
 use crate::analysis::{Analysis, counted};
-use crate::export::png::{self, PictureSize, PngError, PngOptions};
+use crate::export::png::{self, POINTS_PER_INCH, PictureSize, PngError, PngOptions, Real, Sheet};
 use crate::export::svg::render_svg;
-use crate::model::SpanId;
+use crate::model::{SpanId, Trace};
 use crate::output;
 use crate::session::{Look, Session};
 use crate::time::TimeRange;
 use crate::view::{Links, Lod, NodeId, RowState, RowTree, Rows, instants_out_of_view};
 
-/// The chain below a wait has so much of its length on both sides: a twelfth.
-const MARGIN: i64 = 12;
+/// The chain below a wait has so much of its length on both sides, percent.
+const MARGIN: u32 = 8;
 
 /// Runs `png`. Says on stderr what was written; stdout stays empty, or is the picture (`-o -`).
 pub fn run(args: &Png, out: &mut dyn Write) -> Result<u8, CliError> {
     let picture = &args.picture;
+    let sheet = sheet(picture, args.scale, args.dpi)?;
     to_stdout(&picture.output)?;
     let Some(drawn) = Drawn::new(picture, &png::SIGNATURE)? else {
         return Ok(EXIT_INCONCLUSIVE);
     };
-    let options = PngOptions {
-        scale: args.scale,
-        ..drawn.options.clone()
-    };
+    let options = &sized(&drawn.options, &sheet);
     let trace = drawn.analysed.analysis.trace();
     let made = load::working("Drawing", || {
-        png::render_png(trace, &drawn.analysed.analysis, &drawn.rows, &options)
+        png::render_png(trace, &drawn.analysed.analysis, &drawn.rows, options)
     });
     let made = made.map_err(failed)?;
     let size = made.layout;
     let text = format!("{} × {} pixels", size.width, size.height);
     drawn.write(picture, (&made.png, &text), size, out)
+}
+
+/// How large the picture is to be.
+pub fn sheet(args: &Picture, scale: f32, dpi: u32) -> Result<Sheet, CliError> {
+    let (width, real) = match args.width {
+        Width::Points(points) => (points as u32, None),
+        Width::Inches(inches) => {
+            let real = Real { inches, dpi };
+            (real.points(), Some(real))
+        }
+    };
+    // On paper text is measured in 72nds of an inch.
+    let unit = match real {
+        Some(_) => (POINTS_PER_INCH / 72.0) as f32,
+        None => 1.0,
+    };
+    let sheet = Sheet {
+        width,
+        scale,
+        text: args.font_size.map_or(png::TEXT, |size| size * unit),
+        margin: match args.margin {
+            None => 0.0,
+            Some(Width::Points(points)) => points,
+            Some(Width::Inches(inches)) => (inches * POINTS_PER_INCH) as f32,
+        },
+        real,
+    };
+    sheet.check().map_err(failed)?;
+    Ok(sheet)
+}
+
+/// Options with the size of a picture.
+fn sized(options: &PngOptions, sheet: &Sheet) -> PngOptions {
+    PngOptions {
+        width: sheet.width,
+        scale: sheet.scale,
+        text: sheet.text,
+        margin: sheet.margin,
+        real: sheet.real,
+        ..options.clone()
+    }
 }
 
 /// Whether a picture goes to stdout; never to a terminal.
@@ -57,10 +96,12 @@ pub fn to_stdout(output: &Path) -> Result<bool, CliError> {
 
 /// Runs `svg`, as [`run`].
 pub fn run_svg(args: &Picture, out: &mut dyn Write) -> Result<u8, CliError> {
+    let sheet = sheet(args, 1.0, POINTS_PER_INCH as u32)?;
     let Some(drawn) = Drawn::new(args, b"<svg xmlns=")? else {
         return Ok(EXIT_INCONCLUSIVE);
     };
-    let (analysis, options) = (&drawn.analysed.analysis, &drawn.options);
+    let analysis = &drawn.analysed.analysis;
+    let options = &sized(&drawn.options, &sheet);
     let trace = analysis.trace();
     let made = load::working("Drawing", || {
         render_svg(trace, analysis, &drawn.rows, options)
@@ -151,12 +192,18 @@ impl Drawn {
         let view = Look::range_of(look.view, trace.extent());
         let mut rows = look.rows(&tree);
         reveal(&mut rows, &tree, analysis, &waits);
+        let reach = reach(analysis, &waits);
         let options = PngOptions {
             range: match analysed.chosen {
                 true => Some(analysed.window),
-                false => reach(analysis, &waits).or(view),
+                false => reach.or(view),
             },
-            width: args.width,
+            context: args.context.unwrap_or(match reach {
+                Some(_) if !analysed.chosen => MARGIN,
+                _ => 0,
+            }),
+            legend: args.legend != Legend::None,
+            legend_used: args.legend == Legend::Used,
             theme: args.theme.clone(),
             lanes: match args.lanes {
                 Lanes::Shown => png::Lanes::AsShown,
@@ -168,7 +215,10 @@ impl Drawn {
             ..PngOptions::default()
         };
         Ok(Some(Self {
-            rows: Rows::new(Arc::clone(&tree), &shown(&tree, rows, &args.only_lanes)?),
+            rows: Rows::new(
+                Arc::clone(&tree),
+                &shown(trace, &tree, rows, &args.only_lanes)?,
+            ),
             analysed,
             options,
             hidden,
@@ -246,20 +296,14 @@ fn chain_spans(analysis: &Analysis, waits: &[usize]) -> Vec<SpanId> {
     spans
 }
 
-/// The time of the chains below waits, with a margin on both sides.
+/// The time of the chains below waits.
 fn reach(analysis: &Analysis, waits: &[usize]) -> Option<TimeRange> {
     let of_chain = |&wait: &usize| {
         let links = analysis.chain(wait).into_iter().map(|l| l.range);
         links.chain([analysis.waits()[wait].range])
     };
     let all = waits.iter().flat_map(of_chain);
-    let hull = all.reduce(|a, b| TimeRange::new(a.start.min(b.start), a.end.max(b.end)))?;
-    let margin = hull.len() / MARGIN + 1;
-    let wide = TimeRange::new(
-        hull.start.saturating_sub(margin),
-        hull.end.saturating_add(margin),
-    );
-    Some(wide.clip(analysis.trace().extent()))
+    all.reduce(|a, b| TimeRange::new(a.start.min(b.start), a.end.max(b.end)))
 }
 
 /// Opens what the chains below waits are in, hidden or not.
@@ -294,8 +338,13 @@ fn title(args: &Picture, paths: &[PathBuf]) -> Option<String> {
     Some(title).filter(|t| !t.is_empty())
 }
 
-/// The rows with nothing but what matches one of the patterns, and the groups around that.
-fn shown(tree: &RowTree, mut state: RowState, patterns: &[String]) -> Result<RowState, CliError> {
+/// The rows with nothing but what matches one of the patterns or has it as its key, and the groups around that.
+fn shown(
+    trace: &Trace,
+    tree: &RowTree,
+    mut state: RowState,
+    patterns: &[String],
+) -> Result<RowState, CliError> {
     if patterns.is_empty() {
         return Ok(state);
     }
@@ -305,13 +354,19 @@ fn shown(tree: &RowTree, mut state: RowState, patterns: &[String]) -> Result<Row
         let title = tree.node(id).title.to_lowercase();
         patterns.iter().any(|p| title.contains(p))
     };
+    let has_key = |id: NodeId| {
+        let key = tree
+            .lane(id)
+            .map(|(lane, _)| trace.lane(lane).key.to_lowercase());
+        key.is_some_and(|key| patterns.contains(&key))
+    };
     let lanes = tree.ids().filter(|&id| !tree.node(id).kind.is_group());
     let kept: BTreeSet<NodeId> = lanes
-        .filter(|&lane| around(lane).any(named))
+        .filter(|&lane| has_key(lane) || around(lane).any(named))
         .flat_map(around)
         .collect();
     if kept.is_empty() {
-        let text = "--only-lanes: no lane has such a name; a picture without it shows the names.";
+        let text = "--only-lanes: no lane has such a name or key; a picture without it shows the names, `stallscope report --json` the keys under `lanes`.";
         return Err(CliError::Usage(text.to_owned()));
     }
     for id in tree.ids().filter(|id| !kept.contains(id)) {

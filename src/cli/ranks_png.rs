@@ -56,7 +56,7 @@ pub fn draw(args: &Args, all: &Ranks) -> Result<(), CliError> {
         shows: None,
         marked: None,
     };
-    let drawn = render_ranks(&input, 1.0).map_err(failed)?;
+    let drawn = render_ranks(&input).map_err(failed)?;
     output::write(png, &drawn.png).map_err(|error| CliError::File {
         what: "The picture cannot be written",
         error,

@@ -11,18 +11,25 @@ use crate::analysis::{Analysis, Rank, Union};
 use crate::model::Trace;
 use crate::paint::{color, egui_theme, fonts, paint};
 use crate::time::{TimeRange, Unit, format_ns};
-use crate::view::{DrawList, Rows, Theme};
+use crate::view::{DrawList, Point, Rows, Theme};
 
 mod list;
 mod plan;
+mod sheet;
 
+pub(super) use list::comparison_list;
 pub use list::{render_comparison, render_ranks};
 pub(super) use plan::Plan;
+pub use sheet::{POINTS_PER_INCH, Real, Sheet};
 
 /// What a PNG file begins with.
 pub const SIGNATURE: [u8; 8] = *b"\x89PNG\r\n\x1a\n";
 /// Widths that can be chosen, points.
-pub const WIDTHS: std::ops::RangeInclusive<u32> = 640..=16_384;
+pub const WIDTHS: std::ops::RangeInclusive<u32> = 320..=16_384;
+/// Resolutions that can be chosen, dots per inch.
+pub const RESOLUTIONS: std::ops::RangeInclusive<u32> = 50..=1_200;
+/// Usual size of labels, points.
+pub const TEXT: f32 = 11.0;
 /// Scales that can be chosen, pixels per point.
 pub const SCALES: std::ops::RangeInclusive<f32> = 1.0..=3.0;
 /// Most pixels along either side.
@@ -46,10 +53,18 @@ pub enum Lanes {
 pub struct PngOptions {
     /// The time; `None` for the whole trace.
     pub range: Option<TimeRange>,
+    /// So much more time on both sides of it, percent of its length, as far as the trace goes.
+    pub context: u32,
     /// Width, points, one of [`WIDTHS`].
     pub width: u32,
     /// Pixels per point, one of [`SCALES`].
     pub scale: f32,
+    /// Size of labels, points: all texts, rows and lines are larger or smaller with it than [`TEXT`] has them.
+    pub text: f32,
+    /// Empty space around everything, points.
+    pub margin: f32,
+    /// How wide it is on paper; `width` is then that at 96 points an inch, and `scale` means nothing.
+    pub real: Option<Real>,
     /// Colours.
     pub theme: Theme,
     /// Which lanes.
@@ -62,6 +77,8 @@ pub struct PngOptions {
     pub band: bool,
     /// What the colours mean.
     pub legend: bool,
+    /// Of that only what is drawn.
+    pub legend_used: bool,
     /// The title line: this name, the range and the exposed share. `None` leaves it out.
     pub title: Option<String>,
     /// Waits whose chains are drawn, all else faded, and told below the title: indices in [`Analysis::waits`].
@@ -72,16 +89,35 @@ impl Default for PngOptions {
     fn default() -> Self {
         Self {
             range: None,
+            context: 0,
             width: 1_920,
             scale: 1.0,
+            text: TEXT,
+            margin: 0.0,
+            real: None,
             theme: Theme::light(),
             lanes: Lanes::AsShown,
             ruler: true,
             lane_names: true,
             band: true,
             legend: true,
+            legend_used: false,
             title: Some(String::new()),
             waits: Vec::new(),
+        }
+    }
+}
+
+impl PngOptions {
+    /// How large it is.
+    #[must_use]
+    pub fn sheet(&self) -> Sheet {
+        Sheet {
+            width: self.width,
+            scale: self.scale,
+            text: self.text,
+            margin: self.margin,
+            real: self.real,
         }
     }
 }
@@ -90,11 +126,19 @@ impl Default for PngOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum PngError {
     /// The width is outside [`WIDTHS`].
-    #[error("a width of {0} is not possible: choose 640 to 16384")]
+    #[error("a width of {0} is not possible: choose 320 to 16384")]
     Width(u32),
     /// The scale is outside [`SCALES`].
     #[error("a scale of {0} is not possible: choose 1 to 3")]
     Scale(f32),
+    /// The resolution is outside [`RESOLUTIONS`].
+    #[error("{0} dots per inch are not possible: choose 50 to 1200")]
+    Resolution(u32),
+    /// Margins and large text leave too little room.
+    #[error(
+        "beside its margins, and with text of this size, the picture has {0} points of the 320 that it needs: make it wider, its text smaller or its margins narrower"
+    )]
+    Room(u32),
     /// Width times scale is more than [`MAX_PIXELS`].
     #[error("{0} pixels are too wide: width times scale is at most 16384")]
     TooWide(u32),
@@ -190,24 +234,21 @@ pub fn render_png(
     let plan = Plan::new(trace, analysis, rows, options)?;
     let lists = plan.lists(trace, analysis);
     let size = plan.layout();
+    let pixels = [size.width, size.height];
     Ok(Picture {
-        png: encode(
-            &lists,
-            [size.width, size.height],
-            options.scale,
-            &options.theme,
-        )?,
+        png: encode(&lists, pixels, &options.sheet(), &options.theme)?,
         layout: size,
     })
 }
 
-/// Draw lists as the content of a file of some pixels, each with its distance from the top, points.
+/// Draw lists as the content of a file of some pixels, each with where it is, points.
 fn encode(
-    lists: &[(f32, DrawList)],
+    lists: &[(Point, DrawList)],
     [width, height]: [u32; 2],
-    scale: f32,
+    sheet: &Sheet,
     theme: &Theme,
 ) -> Result<Vec<u8>, PngError> {
+    let scale = sheet.pixels_per_point();
     let size = [width as usize, height as usize];
     let (raster, primitives) = tessellate(lists, [width, height], scale, theme);
     let mut out = Vec::new();
@@ -215,6 +256,11 @@ fn encode(
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);
     encoder.set_compression(png::Compression::Balanced);
+    encoder.set_pixel_dims(sheet.real.map(|real| png::PixelDimensions {
+        xppu: real.per_meter(),
+        yppu: real.per_meter(),
+        unit: png::Unit::Meter,
+    }));
     let mut writer = encoder.write_header()?;
     let mut stream = writer.stream_writer()?;
     let back = color(theme.panel);
@@ -290,7 +336,7 @@ pub fn about(analysis: &Analysis, range: TimeRange) -> Vec<String> {
 
 /// Shapes of a private egui context as triangles, and the textures they need.
 fn tessellate(
-    lists: &[(f32, DrawList)],
+    lists: &[(Point, DrawList)],
     [width, height]: [u32; 2],
     scale: f32,
     theme: &Theme,
@@ -315,8 +361,8 @@ fn tessellate(
         }
         let mut output = context.run_ui(input, |ui| {
             let painter = Painter::new(ui.ctx().clone(), LayerId::background(), screen);
-            for (y, list) in lists {
-                paint(list, &painter, Pos2::new(0.0, *y));
+            for (at, list) in lists {
+                paint(list, &painter, Pos2::new(at.x, at.y));
             }
         });
         raster.apply(&mut output.textures_delta);

@@ -8,14 +8,14 @@ use std::fmt::{self, Write};
 use egui::{Context, LayerId, Painter, Pos2, RawInput, Vec2};
 
 use super::escape::Escaped;
-use super::png::{PictureSize, Plan, PngError, PngOptions};
+use super::png::{PictureSize, Plan, PngError, PngOptions, Sheet, comparison_list};
 use crate::analysis::Analysis;
 use crate::model::Trace;
 use crate::paint::{font_id, fonts, line};
 use crate::time::format_ns;
 use crate::view::{
-    ArrowEnd, DrawList, Font, Item, MarkKind, Point, Rect, Rgba, Rows, Section, SectionKind, Size,
-    Text, arrow_curve,
+    ArrowEnd, CompareInput, DrawList, Font, Item, MarkKind, Point, Rect, Rgba, Rows, Section,
+    SectionKind, Size, Text, arrow_curve,
 };
 
 /// Narrower spans have no tooltip, points.
@@ -48,20 +48,50 @@ pub fn render_svg(
     };
     let plan = Plan::new(trace, analysis, rows, &options)?;
     let lists = plan.lists(trace, analysis);
-    let about = plan.about(analysis);
-    let look = Look {
-        ids: "",
-        shown: &|text| Cow::Borrowed(text),
-    };
-    let svg = Svg::drawn(&lists, plan.points(), Some(trace), look);
-    let mut out = String::new();
-    // Writing to a string cannot fail.
-    let _ = svg.document(&mut out, &plan, &about);
+    let size = plan.points();
+    let svg = Svg::drawn(&lists, size, Some(trace), PLAIN);
+    let said = plan.about(analysis);
+    let about = (plan.title(), said.as_str());
     Ok(Drawing {
-        svg: out,
+        svg: svg.document(about, (size, plan.sheet()), plan.background()),
         layout: plan.layout(),
     })
 }
+
+/// Draws what changed between two recordings; `about`: a title, and what it says.
+///
+/// # Errors
+/// Where a side has no step, and for a size outside of what is possible.
+pub fn render_comparison_svg(
+    input: &CompareInput<'_>,
+    sheet: &Sheet,
+    about: (&str, &str),
+) -> Result<Drawing, PngError> {
+    let sheet = &Sheet {
+        scale: 1.0,
+        ..*sheet
+    };
+    let list = comparison_list(input, sheet)?;
+    let (size, [width, height]) = (sheet.outer(list.size), sheet.pixels(list.size));
+    let svg = Svg::drawn(&[(sheet.origin(), list)], size, None, PLAIN);
+    Ok(Drawing {
+        svg: svg.document(about, (size, sheet), input.theme.panel),
+        layout: PictureSize {
+            width,
+            height,
+            lanes_shown: 0,
+            lanes_total: 0,
+            bands_shown: 0,
+            bands_total: 0,
+        },
+    })
+}
+
+/// How a drawing that is a file of its own looks.
+const PLAIN: Look<'static> = Look {
+    ids: "",
+    shown: &|text| Cow::Borrowed(text),
+};
 
 /// How a drawing fits into a page that holds several.
 #[derive(Clone, Copy)]
@@ -95,7 +125,7 @@ pub fn render_inline(
 /// Draws a list for the inside of an HTML page.
 #[must_use]
 pub fn list_inline(list: &DrawList, background: Rgba, look: Look<'_>) -> String {
-    let lists = [(0.0, list.clone())];
+    let lists = [(Point::new(0.0, 0.0), list.clone())];
     Svg::drawn(&lists, list.size, None, look).inline(list.size, background)
 }
 
@@ -124,8 +154,13 @@ impl<'a> Svg<'a> {
         }
     }
 
-    /// Lists, each with its distance from the top, points.
-    fn drawn(lists: &[(f32, DrawList)], size: Size, trace: Option<&Trace>, look: Look<'a>) -> Self {
+    /// Lists, each with where it is, points.
+    fn drawn(
+        lists: &[(Point, DrawList)],
+        size: Size,
+        trace: Option<&Trace>,
+        look: Look<'a>,
+    ) -> Self {
         let mut svg = Self::new(look);
         // One pass lays all texts out; nothing is painted.
         let context = Context::default();
@@ -139,24 +174,39 @@ impl<'a> Svg<'a> {
         let mut output = context.run_ui(input, |ui| {
             let painter = Painter::new(ui.ctx().clone(), LayerId::background(), screen);
             svg = Self::new(look);
-            for (y, list) in lists {
-                svg.list(list, *y, trace, &painter);
+            for (at, list) in lists {
+                svg.list(list, *at, trace, &painter);
             }
         });
         output.textures_delta.clear();
         svg
     }
 
-    fn document(&self, out: &mut String, plan: &Plan, about: &str) -> fmt::Result {
-        let size = plan.points();
+    /// A file of its own: title and content, size in the points that it is laid out in.
+    fn document(
+        &self,
+        (title, about): (&str, &str),
+        (size, sheet): (Size, &Sheet),
+        background: Rgba,
+    ) -> String {
         let (w, h) = (num(size.width), num(size.height));
-        writeln!(
-            out,
-            r#"<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="0 0 {w} {h}">"#
-        )?;
-        writeln!(out, "<title>{}</title>", Escaped(plan.title()))?;
-        writeln!(out, "<desc>{}</desc>", Escaped(about))?;
-        self.content(out, (&w, &h), plan.background())
+        let zoom = sheet.zoom();
+        let shown = [size.width, size.height].map(|side| side * zoom);
+        let [width, height] = match sheet.real {
+            None => shown.map(num),
+            Some(real) => {
+                let mm = real.inches * 25.4 / f64::from(shown[0].max(1.0));
+                shown.map(|side| format!("{}mm", num((f64::from(side) * mm) as f32)))
+            }
+        };
+        let mut out = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {w} {h}\">\n<title>{}</title>\n<desc>{}</desc>\n",
+            Escaped(title),
+            Escaped(about)
+        );
+        // Writing to a string cannot fail.
+        let _ = self.content(&mut out, (&w, &h), background);
+        out
     }
 
     /// Without a namespace, which HTML knows, and with the size of the room that there is.
@@ -177,11 +227,11 @@ impl<'a> Svg<'a> {
         Ok(())
     }
 
-    fn list(&mut self, list: &DrawList, y: f32, trace: Option<&Trace>, painter: &Painter) {
+    fn list(&mut self, list: &DrawList, at: Point, trace: Option<&Trace>, painter: &Painter) {
         let _ = writeln!(
             self.body,
-            r#"<g transform="translate(0 {})" shape-rendering="crispEdges">"#,
-            num(y)
+            r#"<g transform="translate({})" shape-rendering="crispEdges">"#,
+            At(at)
         );
         for section in &list.sections {
             self.section(section, painter);

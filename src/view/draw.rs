@@ -1,6 +1,9 @@
 //! The draw list: what is to be painted, as typed data with identities, so that hit tests, accessibility, tests and
 //! both painters (window, PNG) work on the same facts.
 
+use std::collections::BTreeSet;
+
+use super::entry::LegendEntry;
 use super::geom::{Point, Rect, Rgba, Size};
 use super::rows::{Busy, NodeId, RowKind, Rows};
 use crate::analysis::{Analysis, LayerClass, LayerId};
@@ -23,6 +26,8 @@ pub struct DrawList {
     pub areas: Areas,
     /// What the level of detail did.
     pub stats: Stats,
+    /// What a legend of it has to say.
+    pub drawn: BTreeSet<LegendEntry>,
 }
 
 /// The regions of the picture, points.

@@ -5,6 +5,7 @@
 
 mod compare;
 mod draw;
+mod entry;
 mod geom;
 mod history;
 pub mod label;
@@ -22,13 +23,13 @@ pub use draw::{
     Align, Areas, ArrowEnd, DrawList, Font, Hit, Item, LaneNote, Mark, MarkKind, Section,
     SectionKind, Stats, Target, Text, arrow_curve,
 };
+pub use entry::LegendEntry;
 pub use geom::{Point, Rect, Rgba, Size};
 pub use history::{GESTURE_MS, History, MAX_ENTRIES};
 pub use layout::{
-    BETWEEN, Frame, LEGEND, LayoutInput, LegendEntry, Links, MAX_LABELS, Metrics, Options,
-    OverviewInput, RULER, STEPS, Scroll, TITLE, areas, band_content_height, bands_within, layout,
-    legend, legend_height, legend_of, lines, lines_height, overview, overview_viewport, title,
-    window_edges,
+    BETWEEN, Frame, LEGEND, LayoutInput, Links, MAX_LABELS, Metrics, Options, OverviewInput, RULER,
+    STEPS, Scroll, TITLE, areas, band_content_height, bands_within, layout, legend, legend_height,
+    legend_of, lines, lines_height, overview, overview_viewport, title, window_edges,
 };
 pub use lod::{
     CollectiveRow, Columns, CounterTree, Extremes, GroupRow, Highlights, InstantRow, Intervals,

@@ -24,6 +24,8 @@ mod confusion;
 mod containers;
 mod counters;
 mod documents;
+#[cfg(feature = "png")]
+mod figures;
 mod fuzz_smoke;
 mod html;
 mod identity;

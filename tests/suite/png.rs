@@ -310,8 +310,8 @@ fn impossible_options_say_why() {
         draw(&o).expect_err("impossible").to_string()
     };
     assert_eq!(
-        with(&|o| o.width = 639),
-        "a width of 639 is not possible: choose 640 to 16384"
+        with(&|o| o.width = 319),
+        "a width of 319 is not possible: choose 320 to 16384"
     );
     assert!(with(&|o| o.scale = f32::NAN).starts_with("a scale of NaN"));
     assert!(with(&|o| (o.width, o.scale) = (9_000, 2.0)).starts_with("18000 pixels"));

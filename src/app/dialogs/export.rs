@@ -8,9 +8,9 @@ use crate::app::model::action::{Action, Actions};
 use crate::app::model::latest::{Job, Latest};
 use crate::app::model::load::bytes_text;
 use crate::app::model::picture::{self, Preview, Source, Span};
-use crate::app::model::settings::{ExportChoice, ThemeName};
+use crate::app::model::settings::{ExportChoice, LengthUnit, ThemeName};
 use crate::app::model::state::AppState;
-use crate::export::png::{Lanes, PngOptions, WIDTHS, suggested_name};
+use crate::export::png::{Lanes, PngOptions, RESOLUTIONS, TEXT, WIDTHS, suggested_name};
 use crate::view::Theme;
 
 /// Width of the options, points.
@@ -128,18 +128,9 @@ fn options_ui(ui: &mut Ui, dialog: &mut ExportDialog, has_selection: bool) {
     let choice = &mut dialog.choice;
     Grid::new("export numbers")
         .num_columns(2)
-        .spacing([12.0, 6.0])
+        .spacing([12.0, 4.0])
         .show(ui, |ui| {
-            let label = ui.label("Width").id;
-            let width = DragValue::new(&mut choice.width)
-                .range(WIDTHS)
-                .suffix(" px");
-            ui.add(width).labelled_by(label);
-            ui.end_row();
-            let label = ui.label("Scale").id;
-            ui.add(Slider::new(&mut choice.scale, 1..=3).suffix("×"))
-                .labelled_by(label);
-            ui.end_row();
+            size_ui(ui, choice);
             ui.label("Theme");
             ui.horizontal(|ui| {
                 for theme in &Theme::ALL {
@@ -147,15 +138,100 @@ fn options_ui(ui: &mut Ui, dialog: &mut ExportDialog, has_selection: bool) {
                 }
             });
             ui.end_row();
+            ui.label("Legend");
+            ui.horizontal(|ui| {
+                let mut chosen = (choice.legend, choice.legend && choice.legend_used);
+                ui.radio_value(&mut chosen, (true, false), "all")
+                    .on_hover_text("What occurs in the trace");
+                ui.radio_value(&mut chosen, (true, true), "drawn")
+                    .on_hover_text("Only what the picture shows");
+                ui.radio_value(&mut chosen, (false, false), "none");
+                (choice.legend, choice.legend_used) = chosen;
+            });
+            ui.end_row();
         });
     ui.label(RichText::new("Parts").strong());
     ui.columns(2, |columns| {
         columns[0].checkbox(&mut choice.title, "title line");
         columns[0].checkbox(&mut choice.ruler, "ruler");
-        columns[0].checkbox(&mut choice.band, "overlap band");
         columns[1].checkbox(&mut choice.names, "lane names");
-        columns[1].checkbox(&mut choice.legend, "legend");
+        columns[1].checkbox(&mut choice.band, "overlap band");
     });
+}
+
+/// Width, resolution, text, margin and more time.
+fn size_ui(ui: &mut Ui, choice: &mut ExportChoice) {
+    let label = ui.label("Width").id;
+    ui.horizontal(|ui| {
+        let width = match choice.unit {
+            LengthUnit::Points => DragValue::new(&mut choice.width).range(WIDTHS),
+            LengthUnit::Cm => DragValue::new(&mut choice.paper)
+                .range(8.5..=120.0)
+                .speed(0.1),
+            LengthUnit::In => DragValue::new(&mut choice.paper)
+                .range(3.4..=50.0)
+                .speed(0.05),
+        };
+        ui.add(width).labelled_by(label);
+        for (unit, name) in LengthUnit::ALL {
+            if ui.selectable_label(choice.unit == unit, name).clicked() {
+                change_unit(choice, unit);
+            }
+        }
+    });
+    ui.end_row();
+    if choice.unit == LengthUnit::Points {
+        let label = ui.label("Scale").id;
+        ui.add(Slider::new(&mut choice.scale, 1..=3).suffix("×"))
+            .labelled_by(label);
+    } else {
+        let label = ui.label("Resolution").id;
+        let dpi = DragValue::new(&mut choice.dpi).range(RESOLUTIONS);
+        ui.add(dpi.suffix(" per inch")).labelled_by(label);
+    }
+    ui.end_row();
+    let label = ui.label("Text").id;
+    let suffix = match choice.unit {
+        LengthUnit::Points => " px",
+        LengthUnit::Cm | LengthUnit::In => " pt",
+    };
+    let text = DragValue::new(&mut choice.text).range(3.0..=72.0);
+    ui.add(text.speed(0.25).max_decimals(2).suffix(suffix))
+        .labelled_by(label)
+        .on_hover_text("Size of labels; rows, lines and all other text in proportion");
+    ui.end_row();
+    let label = ui.label("Margin").id;
+    let margin = DragValue::new(&mut choice.margin).range(0..=200);
+    ui.add(margin.suffix(" px")).labelled_by(label);
+    ui.end_row();
+    let label = ui.label("Context").id;
+    let context = DragValue::new(&mut choice.context).range(0..=1_000);
+    ui.add(context.suffix(" %"))
+        .labelled_by(label)
+        .on_hover_text("So much more time before and after the range");
+    ui.end_row();
+}
+
+/// Another unit for the same width on paper; a size of text that is usual with it.
+fn change_unit(choice: &mut ExportChoice, unit: LengthUnit) {
+    match (choice.unit, unit) {
+        (LengthUnit::Points, LengthUnit::Cm) => choice.paper = 17.0,
+        (LengthUnit::Points, LengthUnit::In) => choice.paper = 7.0,
+        (LengthUnit::In, LengthUnit::Cm) => choice.paper = tenths(choice.paper * 2.54),
+        (LengthUnit::Cm, LengthUnit::In) => choice.paper = tenths(choice.paper / 2.54),
+        (_, LengthUnit::Points) | (LengthUnit::Cm | LengthUnit::In, _) => {}
+    }
+    if (choice.unit == LengthUnit::Points) != (unit == LengthUnit::Points) {
+        choice.text = match unit {
+            LengthUnit::Points => TEXT,
+            LengthUnit::Cm | LengthUnit::In => 7.0,
+        };
+    }
+    choice.unit = unit;
+}
+
+fn tenths(x: f64) -> f64 {
+    (x * 10.0).round() / 10.0
 }
 
 fn preview_ui(ui: &mut Ui, dialog: &mut ExportDialog, options: &PngOptions) {

@@ -8,8 +8,10 @@ use egui::{Color32, ColorImage};
 use crate::analysis::Analysis;
 use crate::app::model::chain;
 use crate::app::model::document::Document;
-use crate::app::model::settings::ExportChoice;
-use crate::export::png::{Lanes, PictureSize, PngOptions, render_png, suggested_name};
+use crate::app::model::settings::{ExportChoice, LengthUnit};
+use crate::export::png::{
+    Lanes, POINTS_PER_INCH, PictureSize, PngOptions, Real, Sheet, TEXT, render_png, suggested_name,
+};
 use crate::export::svg::render_svg;
 use crate::model::Trace;
 use crate::time::TimeRange;
@@ -82,18 +84,48 @@ pub struct Preview {
 /// The options of the exporter.
 #[must_use]
 pub fn options(doc: &Document, choice: &ExportChoice, span: Span, lanes: Lanes) -> PngOptions {
+    let sheet = sheet(choice);
     PngOptions {
         range: Some(range(doc, span)),
-        width: choice.width,
-        scale: choice.scale as f32,
+        context: choice.context,
+        width: sheet.width,
+        scale: sheet.scale,
+        text: sheet.text,
+        margin: sheet.margin,
+        real: sheet.real,
         theme: choice.theme.theme(),
         lanes,
         ruler: choice.ruler,
         lane_names: choice.names,
         band: choice.band,
         legend: choice.legend,
+        legend_used: choice.legend_used,
         title: choice.title.then(|| title(doc)),
         waits: selected_wait(doc).into_iter().collect(),
+    }
+}
+
+/// How large the picture is.
+fn sheet(choice: &ExportChoice) -> Sheet {
+    let inches = match choice.unit {
+        LengthUnit::Points => None,
+        LengthUnit::Cm => Some(choice.paper / 2.54),
+        LengthUnit::In => Some(choice.paper),
+    };
+    let real = inches.map(|inches| Real {
+        inches,
+        dpi: choice.dpi,
+    });
+    let unit = match real {
+        Some(_) => (POINTS_PER_INCH / 72.0) as f32,
+        None => 1.0,
+    };
+    Sheet {
+        width: real.map_or(choice.width, Real::points),
+        scale: choice.scale as f32,
+        text: choice.text * unit,
+        margin: choice.margin as f32,
+        real,
     }
 }
 
@@ -211,7 +243,26 @@ pub fn command_line(doc: &Document, choice: &ExportChoice) -> String {
             words.push(format!("--rank {}", doc.analysis.ranks()[wait.rank].rank));
         }
     }
-    words.push(format!("--width {} --scale {}", choice.width, choice.scale));
+    words.push(match choice.unit {
+        LengthUnit::Points => format!("--width {} --scale {}", choice.width, choice.scale),
+        LengthUnit::Cm => format!("--width {}cm --dpi {}", choice.paper, choice.dpi),
+        LengthUnit::In => format!("--width {}in --dpi {}", choice.paper, choice.dpi),
+    });
+    let usual = choice.unit == LengthUnit::Points && (choice.text - TEXT).abs() < 0.01;
+    if !usual {
+        words.push(format!("--font-size {}", choice.text));
+    }
+    if choice.margin > 0 {
+        words.push(format!("--margin {}", choice.margin));
+    }
+    if choice.context > 0 {
+        words.push(format!("--context {}%", choice.context));
+    }
+    match (choice.legend, choice.legend_used) {
+        (false, _) => words.push("--legend none".to_owned()),
+        (true, true) => words.push("--legend used".to_owned()),
+        (true, false) => {}
+    }
     words.push(format!("--theme {}", choice.theme.theme().name));
     words.join(" ")
 }

@@ -12,6 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use super::merged::{MAX_RECENT, MAX_TRACES, merged};
+use crate::export::png::TEXT;
 use crate::output;
 use crate::session::Look;
 use crate::view::Theme;
@@ -91,6 +92,18 @@ pub struct ExportChoice {
     pub width: u32,
     /// Pixels per point, 1–3.
     pub scale: u32,
+    /// What the width is given in.
+    pub unit: LengthUnit,
+    /// Width on paper, in that unit.
+    pub paper: f64,
+    /// Pixels per inch of paper.
+    pub dpi: u32,
+    /// Size of labels: points of the picture, on paper typographic ones.
+    pub text: f32,
+    /// Empty space around everything, points.
+    pub margin: u32,
+    /// More time on both sides, percent.
+    pub context: u32,
     /// Colours.
     #[serde(alias = "dark")]
     pub theme: ThemeName,
@@ -102,6 +115,8 @@ pub struct ExportChoice {
     pub band: bool,
     /// Legend.
     pub legend: bool,
+    /// Of the legend only what is drawn.
+    pub legend_used: bool,
     /// Title line.
     pub title: bool,
 }
@@ -111,14 +126,39 @@ impl Default for ExportChoice {
         Self {
             width: 1920,
             scale: 1,
+            unit: LengthUnit::Points,
+            paper: 17.0,
+            dpi: 300,
+            text: TEXT,
+            margin: 0,
+            context: 0,
             theme: ThemeName::of(&Theme::light()),
             ruler: true,
             names: true,
             band: true,
             legend: true,
+            legend_used: false,
             title: true,
         }
     }
+}
+
+/// What the width of a picture is given in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LengthUnit {
+    /// Points of the picture.
+    #[default]
+    Points,
+    /// Centimetres of paper.
+    Cm,
+    /// Inches of paper.
+    In,
+}
+
+impl LengthUnit {
+    /// All of them with what they are called.
+    pub const ALL: [(Self, &'static str); 3] =
+        [(Self::Points, "px"), (Self::Cm, "cm"), (Self::In, "in")];
 }
 
 /// What is remembered of one trace.

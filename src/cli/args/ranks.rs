@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::themes;
+use super::picture::themes;
 use crate::view::Theme;
 
 /// `stallscope ranks`.

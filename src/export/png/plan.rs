@@ -1,19 +1,24 @@
 //! What a picture of the timeline is made of, decided before drawing.
 
-use super::{Lanes, MAX_PIXELS, PictureSize, PngError, PngOptions, SCALES, WIDTHS, about, pixels};
+use super::{Lanes, PictureSize, PngError, PngOptions, Sheet, about};
 use crate::analysis::Analysis;
 use crate::model::Trace;
 use crate::time::TimeRange;
 use crate::view::{
-    DrawList, LayoutInput, LegendEntry, Links, Metrics, Options, Rgba, RowState, Rows, Scroll,
-    Size, TITLE, Theme, Viewport, areas, bands_within, layout, legend, legend_height, legend_of,
-    lines, lines_height, title,
+    DrawList, LayoutInput, LegendEntry, Links, Metrics, Options, Point, Rgba, RowState, Rows,
+    Scroll, Size, TITLE, Theme, Viewport, areas, bands_within, layout, legend, legend_height,
+    legend_of, lines, lines_height, title,
 };
+
+/// Width of the lane names, points, …
+const NAMES: f32 = 232.0;
+/// … and the share of the picture that they take at most.
+const MOST_NAMES: f32 = 0.32;
 
 /// Everything that is decided before drawing.
 pub struct Plan {
     theme: Theme,
-    scale: f32,
+    sheet: Sheet,
     rows: Rows,
     range: TimeRange,
     options: Options,
@@ -37,17 +42,10 @@ impl Plan {
         rows: &Rows,
         png: &PngOptions,
     ) -> Result<Self, PngError> {
-        if !WIDTHS.contains(&png.width) {
-            return Err(PngError::Width(png.width));
-        }
-        if !SCALES.contains(&png.scale) {
-            return Err(PngError::Scale(png.scale));
-        }
-        let width = pixels(png.width as f32, png.scale);
-        if width > MAX_PIXELS {
-            return Err(PngError::TooWide(width));
-        }
-        let range = png.range.unwrap_or(trace.extent());
+        let sheet = png.sheet();
+        sheet.check()?;
+        let width = sheet.inner_width();
+        let range = with_context(png.range.unwrap_or(trace.extent()), png.context, trace);
         if range.is_empty() {
             return Err(PngError::EmptyRange);
         }
@@ -63,7 +61,7 @@ impl Plan {
         };
         let mut this = Self {
             theme: png.theme.clone(),
-            scale: png.scale,
+            sheet,
             range,
             options: Options {
                 ruler: png.ruler,
@@ -73,15 +71,18 @@ impl Plan {
                 whole: true,
                 ..Options::default()
             },
-            header_width: if png.lane_names { 232.0 } else { 0.0 },
+            header_width: match png.lane_names {
+                true => NAMES.min(width * MOST_NAMES),
+                false => 0.0,
+            },
             height: 0.0,
-            width: png.width as f32,
+            width,
             title: png.title.clone(),
             legend: png.legend.then(|| legend_of(trace, analysis)),
             links: (!png.waits.is_empty()).then(|| Links::of_waits(analysis, &png.waits)),
             said: png.waits.iter().flat_map(|&w| said(analysis, w)).collect(),
             size: PictureSize {
-                width,
+                width: sheet.pixels(Size::default())[0],
                 height: 0,
                 lanes_shown: 0,
                 lanes_total: 0,
@@ -91,16 +92,30 @@ impl Plan {
             rows,
         };
         this.fit(trace, analysis);
+        if png.legend_used && this.legend.is_some() {
+            this.explain_only_what_is_drawn(trace, analysis);
+        }
         if this.height < 1.0 {
             return Err(PngError::Nothing);
         }
         Ok(this)
     }
 
+    /// Keeps of the legend what is drawn.
+    fn explain_only_what_is_drawn(&mut self, trace: &Trace, analysis: &Analysis) {
+        let view = self.viewport(trace);
+        let drawn = layout(&self.input(trace, analysis, &view)).drawn;
+        if let Some(legend) = &mut self.legend {
+            legend.retain(|entry| drawn.contains(entry));
+        }
+        self.legend = self.legend.take().filter(|l| !l.is_empty());
+        self.fit(trace, analysis);
+    }
+
     /// Chooses the height: all lanes, or as many whole ones as fit.
     fn fit(&mut self, trace: &Trace, analysis: &Analysis) {
         let around = self.above() + self.below();
-        let most = (MAX_PIXELS as f32 / self.scale).floor() - around;
+        let most = self.sheet.most_height() - around;
         self.height = most;
         let view = self.viewport(trace);
         let areas = areas(&self.input(trace, analysis, &view));
@@ -132,7 +147,7 @@ impl Plan {
                 .count();
             self.size.lanes_shown += pins.filter(|r| above + r.y + r.height <= most).count();
         }
-        self.size.height = pixels(self.height + around, self.scale).min(MAX_PIXELS);
+        [_, self.size.height] = self.sheet.pixels(self.inner());
     }
 
     fn above(&self) -> f32 {
@@ -169,7 +184,7 @@ impl Plan {
             size: Size::new(self.width, self.height),
             metrics: Metrics {
                 header_width: self.header_width,
-                pixels_per_point: self.scale,
+                pixels_per_point: self.sheet.pixels_per_point(),
             },
             scroll: Scroll::default(),
             selection: None,
@@ -186,9 +201,19 @@ impl Plan {
         self.size
     }
 
-    /// Size of the picture, points.
-    pub fn points(&self) -> Size {
+    /// Size of what is laid out, margins not counted, points.
+    fn inner(&self) -> Size {
         Size::new(self.width, self.height + self.above() + self.below())
+    }
+
+    /// How large the picture is.
+    pub fn sheet(&self) -> &Sheet {
+        &self.sheet
+    }
+
+    /// Size of the picture, in the points that it is laid out in.
+    pub fn points(&self) -> Size {
+        self.sheet.outer(self.inner())
     }
 
     /// What is behind everything.
@@ -206,25 +231,41 @@ impl Plan {
         about(analysis, self.range).join(" · ")
     }
 
-    /// What to paint, each with its distance from the top, points.
-    pub fn lists(&self, trace: &Trace, analysis: &Analysis) -> Vec<(f32, DrawList)> {
+    /// What to paint, each with where it is, points.
+    pub fn lists(&self, trace: &Trace, analysis: &Analysis) -> Vec<(Point, DrawList)> {
         let mut out = Vec::new();
+        let origin = self.sheet.origin();
+        let below = |y: f32| Point::new(origin.x, origin.y + y);
         if let Some(name) = &self.title {
             let about = about(analysis, self.range);
-            out.push((0.0, title(&self.theme, self.width, name, &about)));
+            out.push((below(0.0), title(&self.theme, self.width, name, &about)));
         }
         if !self.said.is_empty() {
             let list = lines(&self.theme, &self.said, self.width);
-            out.push((self.title_height(), list));
+            out.push((below(self.title_height()), list));
         }
         let view = self.viewport(trace);
         let timeline = layout(&self.input(trace, analysis, &view));
-        out.push((self.above(), timeline));
+        out.push((below(self.above()), timeline));
         if let Some(entries) = &self.legend {
             let y = self.above() + self.height;
-            out.push((y, legend(&self.theme, entries, self.width)));
+            out.push((below(y), legend(&self.theme, entries, self.width)));
         }
         out
+    }
+}
+
+/// A range with so many percent of it more on both sides, as far as the trace goes.
+fn with_context(range: TimeRange, percent: u32, trace: &Trace) -> TimeRange {
+    let more = i128::from(range.len()) * i128::from(percent) / 100;
+    let more = i64::try_from(more).unwrap_or(i64::MAX);
+    let wide = TimeRange::new(
+        range.start.saturating_sub(more),
+        range.end.saturating_add(more),
+    );
+    match percent {
+        0 => range,
+        _ => wide.clip(trace.extent()),
     }
 }
 

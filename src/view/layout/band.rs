@@ -8,6 +8,7 @@ use super::runs::{Run, Runs};
 use super::waits;
 use crate::analysis::{Gpu, LayerClass, Rank};
 use crate::view::draw::{Font, Item, SectionKind, Target};
+use crate::view::entry::LegendEntry;
 use crate::view::geom::{Rect, Rgba};
 use crate::view::label::{MIN_LABEL_WIDTH, PADDING, capacity};
 use crate::view::theme::Swatch;
@@ -173,6 +174,7 @@ fn busy(ctx: &Ctx<'_>, gpu: usize, bar: Rect, low: bool, out: &mut Vec<Item>) ->
     let opacity = opacity.unwrap_or(100);
     let look = super::style::style(theme, LayerClass::GpuCompute, opacity);
     for run in &runs {
+        ctx.drew(LegendEntry::Role(Swatch::GpuCompute));
         let rect = bar_of(ctx, run, bar);
         out.push(Item::Rect {
             rect,
@@ -235,6 +237,7 @@ fn communication(ctx: &Ctx<'_>, gpu: usize, bar: Rect, out: &mut Vec<Item>) {
             ctx.clip_x(run.x1),
             bar.y1,
         );
+        ctx.drew(LegendEntry::Role(Swatch::GpuComm));
         out.push(Item::Rect { rect, fill });
     }
 }
@@ -308,6 +311,7 @@ fn wait(
 ) -> Vec<Rect> {
     let theme = ctx.input.theme;
     let info = &ctx.input.analysis.ranks()[rank];
+    waits::note_hidden(ctx, info);
     let lod = ctx.input.rows.tree().lod().clone();
     let trees = lod.rank(rank);
     let opacity = ctx.legend_opacity(Swatch::Wait);

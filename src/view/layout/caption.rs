@@ -1,8 +1,8 @@
 //! Title line and legend of an exported picture.
 
-use super::LegendEntry;
 use super::ctx::{text, text_right};
 use crate::view::draw::{DrawList, Font, Item, Section, SectionKind};
+use crate::view::entry::LegendEntry;
 use crate::view::geom::{Rect, Size};
 use crate::view::theme::Theme;
 

@@ -11,6 +11,7 @@ use super::place::{Layers, Place};
 use super::waits::{exposed_rect, exposed_runs};
 use crate::analysis::LayerClass;
 use crate::view::draw::Item;
+use crate::view::entry::LegendEntry;
 use crate::view::geom::{Point, Rect, Rgba};
 use crate::view::label::MIN_LABEL_WIDTH;
 use crate::view::lod::CollectiveRow;
@@ -36,6 +37,7 @@ pub(super) fn row(
     let (fill, border) = pale(theme, opacity);
     for run in exposed_runs(ctx, &row.waiting, &row.tree) {
         let rect = exposed_rect(ctx, &run, place.bar);
+        ctx.drew(LegendEntry::RankWait);
         out.spans.push(Item::Rect { rect, fill });
         if rect.width() >= MARKED_FROM {
             out.spans.push(Item::Outline {
@@ -61,6 +63,7 @@ pub(super) fn row(
         let at = range.start.saturating_add(attendance.wait);
         let seen = ctx.window.start <= at && at <= ctx.window.end;
         if attendance.late && ctx.window.start <= range.start {
+            ctx.drew(LegendEntry::LateRank);
             arrival(x0, place.bar, color, &mut out.caps);
         } else if seen && !attendance.late {
             let x = ctx.x(at);

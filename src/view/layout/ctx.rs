@@ -1,9 +1,13 @@
 //! What all stages of the layout share: coordinates, colours with fading, and the list that they fill.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
 use super::{LayoutInput, Links};
 use crate::analysis::{LayerClass, LayerId};
 use crate::time::TimeRange;
 use crate::view::draw::{Align, DrawList, Font, Item, Section, SectionKind, Text};
+use crate::view::entry::LegendEntry;
 use crate::view::geom::{Point, Rect, Rgba};
 use crate::view::theme::Swatch;
 
@@ -21,6 +25,8 @@ pub(super) struct Ctx<'a> {
     pub x0: f32,
     /// What stands beside arrows: labels keep clear of it.
     pub chips: Vec<Rect>,
+    /// What a legend has to say.
+    pub drawn: RefCell<BTreeSet<LegendEntry>>,
     pub list: DrawList,
 }
 
@@ -31,6 +37,7 @@ impl<'a> Ctx<'a> {
             merge_ns: (super::runs::JOIN_GAP * input.viewport.ns_per_px()).floor() as i64,
             x0: input.metrics.header_width,
             chips: Vec::new(),
+            drawn: RefCell::default(),
             list: DrawList {
                 size: input.size,
                 ..DrawList::default()
@@ -59,6 +66,11 @@ impl<'a> Ctx<'a> {
         if !items.is_empty() && !clip.is_empty() {
             self.list.sections.push(Section { kind, clip, items });
         }
+    }
+
+    /// Remembers that something is drawn that a legend explains.
+    pub fn drew(&self, entry: LegendEntry) {
+        self.drawn.borrow_mut().insert(entry);
     }
 
     pub fn class(&self, layer: LayerId) -> LayerClass {

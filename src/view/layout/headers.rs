@@ -15,6 +15,9 @@ const LEFT: f32 = 10.0;
 /// Indentation per level, points.
 const INDENT: f32 = 12.0;
 
+/// Narrower names have nothing beside them, points.
+const NARROW: f32 = 132.0;
+
 /// Names of the rows of a strip.
 pub(super) fn names(ctx: &mut Ctx<'_>, strip: &Strip<'_>) {
     let mut items = Vec::new();
@@ -48,8 +51,13 @@ pub(super) fn names(ctx: &mut Ctx<'_>, strip: &Strip<'_>) {
             ..strip.area
         });
         let note = note(ctx, row.node, shown);
-        name(ctx, row, y, &note.1, &mut items);
-        beside(ctx, &note.1, y, &mut items);
+        // Where names have little room, they come first.
+        let words = match ctx.x0 < NARROW {
+            true => "",
+            false => note.1.as_str(),
+        };
+        name(ctx, row, y, words, &mut items);
+        beside(ctx, words, y, &mut items);
         ctx.list.lanes.push(note.0);
         target(
             ctx,

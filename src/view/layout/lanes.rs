@@ -7,6 +7,7 @@ use super::{collectives, counters, instants, labels, not_recorded, style, tails,
 use crate::analysis::LayerClass;
 use crate::model::{LaneKind, SpanId};
 use crate::view::draw::{Item, Mark, MarkKind, SectionKind};
+use crate::view::entry::LegendEntry;
 use crate::view::geom::Rect;
 use crate::view::rows::{Busy, NodeKind, Row, RowKind};
 use crate::view::theme::Swatch;
@@ -192,6 +193,9 @@ fn row_of(ctx: &mut Ctx<'_>, at: (u32, u16), mut place: Place, out: &mut Layers,
     let rank = ranks.find(|r| r.loop_lane == Some(leaf.lane));
     place.loops = rank.is_some();
     place.no_gpu = rank.is_some_and(|r| r.gpu.is_none());
+    if let Some(rank) = rank {
+        waits::note_hidden(ctx, rank);
+    }
     let mut runs = Runs::new(input.viewport);
     let layers = input.analysis.layers();
     row.walk(input.trace, layers, ctx.window, ctx.merge_ns, &mut |p| {
@@ -229,13 +233,22 @@ fn draw(ctx: &mut Ctx<'_>, mark: &Mark, run: &Run, place: Place, out: &mut Layer
     let theme = ctx.input.theme;
     let mut look = match mark.class {
         LayerClass::Wait if !place.loops => {
+            ctx.drew(LegendEntry::OtherWait);
             style::wait_elsewhere(theme, ctx.opacity(mark.class, place.gpu))
         }
         LayerClass::Wait if place.no_gpu => {
             style::wait_unknown(theme, ctx.opacity(mark.class, place.gpu))
         }
-        _ if place.recorder => ctx.style(LayerClass::Container, false),
-        class => ctx.style(class, place.gpu),
+        class => {
+            let class = match place.recorder {
+                true => LayerClass::Container,
+                false => class,
+            };
+            if class != LayerClass::Wait {
+                ctx.drew(LegendEntry::Role(Swatch::of(class)));
+            }
+            ctx.style(class, place.gpu && !place.recorder)
+        }
     };
     // Faded or not, no tail shines through.
     look.fill = look.fill.over(theme.lane);

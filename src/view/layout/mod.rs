@@ -32,7 +32,7 @@ mod tails;
 mod waits;
 
 pub use caption::{LEGEND, TITLE, legend, legend_height, lines, lines_height, title};
-pub use legend::{LegendEntry, legend_of};
+pub use legend::legend_of;
 pub use links::{BETWEEN, Frame, Links};
 pub use overview::{OverviewInput, overview, overview_viewport, window_edges};
 pub use ruler::{RULER, STEPS};
@@ -298,6 +298,7 @@ pub fn layout(input: &LayoutInput<'_>) -> DrawList {
     rules(&mut ctx, all);
     overlay::selection(&mut ctx);
     ctx.section(SectionKind::Overlay, areas.lanes, arrows);
+    ctx.list.drawn = ctx.drawn.take();
     ctx.list
 }
 

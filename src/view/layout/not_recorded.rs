@@ -5,6 +5,7 @@ use crate::analysis::Gpu;
 use crate::model::{DeviceId, LaneId};
 use crate::time::TimeRange;
 use crate::view::draw::{Font, Item};
+use crate::view::entry::LegendEntry;
 use crate::view::geom::Rect;
 use crate::view::label::{PADDING, capacity};
 
@@ -46,6 +47,7 @@ fn paint(ctx: &Ctx<'_>, range: TimeRange, bar: Rect, out: &mut Vec<Item>) -> Rec
         x1: ctx.x(range.end),
         ..bar
     };
+    ctx.drew(LegendEntry::Unrecorded);
     out.push(Item::Rect {
         rect,
         fill: theme.unrecorded.percent(22).over(theme.lane),

@@ -4,6 +4,7 @@ use super::ctx::{Ctx, short_time, text};
 use super::place::{Layers, Place, target};
 use crate::time::TimeRange;
 use crate::view::draw::{Font, Item, Target};
+use crate::view::entry::LegendEntry;
 use crate::view::geom::{Point, Rect};
 use crate::view::label;
 use crate::view::theme::{Swatch, Theme};
@@ -86,6 +87,7 @@ fn draw(ctx: &Ctx<'_>, rect: Rect, taken: f32, out: &mut Layers) {
     if rest.is_empty() {
         return;
     }
+    ctx.drew(LegendEntry::Tail);
     out.tails.push(Item::Rect {
         rect: rest,
         fill: color.percent(35),

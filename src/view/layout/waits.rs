@@ -7,10 +7,11 @@ use super::labels::{Written, text_rect, visible};
 use super::place::{Layers, Place, target};
 use super::runs::{Run, Runs};
 use super::style::{style, wait_unknown};
-use crate::analysis::{LayerClass, Union};
+use crate::analysis::{LayerClass, Rank, Union};
 use crate::model::SpanId;
 use crate::time::{TimeRange, Unit};
 use crate::view::draw::{Font, Item, Mark, MarkKind, Target};
+use crate::view::entry::LegendEntry;
 use crate::view::geom::{Rect, Rgba};
 use crate::view::label::{MIN_CHARS, MIN_LABEL_WIDTH, MONO_ADVANCE, PADDING, capacity, shorten};
 use crate::view::lod::{Tree, WaitRow};
@@ -58,6 +59,21 @@ pub(super) fn row(ctx: &mut Ctx<'_>, wait: &WaitRow, place: Place, out: &mut Lay
             let written = label(ctx, range, (&parts, name), place.bar, &mut out.texts);
             out.written.extend(written);
         }
+    }
+}
+
+/// Notes for the legend whether the GPU hid something of the waits of a rank, or whether that is unknown.
+pub(super) fn note_hidden(ctx: &Ctx<'_>, rank: &Rank) {
+    if rank.gpu.is_none() {
+        if rank.wait.measure_in(ctx.window) > 0 {
+            ctx.drew(LegendEntry::UnknownWait);
+        }
+        return;
+    }
+    let [all, exposed, unrecorded] = [&rank.wait, &rank.wait_exposed, &rank.wait_unrecorded]
+        .map(|part| part.measure_in(ctx.window));
+    if all > exposed.saturating_add(unrecorded) {
+        ctx.drew(LegendEntry::Hidden);
     }
 }
 
@@ -187,6 +203,7 @@ pub(super) fn exposed(
     let theme = ctx.input.theme;
     let full = theme.swatch(Swatch::Wait);
     let fill = full.percent(opacity).over(theme.lane);
+    ctx.drew(LegendEntry::Exposed);
     out.push(Item::Rect { rect, fill });
     if hatched && rect.width() >= HATCH_FROM {
         out.push(Item::Hatch {
@@ -222,6 +239,7 @@ pub(super) fn grey(
             ..bar
         };
         let fill = unrecorded(ctx, opacity);
+        ctx.drew(LegendEntry::Unrecorded);
         out.push(Item::Rect { rect, fill });
         if rect.width() >= 3.0 {
             out.push(Item::Outline {

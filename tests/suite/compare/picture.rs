@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use stallscope::analysis::Analysis;
 use stallscope::analysis::compare::{Comparison, Recording};
-use stallscope::export::png::{PngError, render_comparison};
+use stallscope::export::png::{PngError, Sheet, render_comparison};
 use stallscope::view::{
     CompareInput, CompareSide, DrawList, Item, Lod, RowTree, SectionKind, Theme, compare_picture,
 };
@@ -78,6 +78,15 @@ fn marks(open: &Open) -> (usize, usize) {
     (marked.count(), changed.count())
 }
 
+/// A sheet as wide as the pictures here.
+fn sheet(scale: f32) -> Sheet {
+    Sheet {
+        width: 1_400,
+        scale,
+        ..Sheet::default()
+    }
+}
+
 #[test]
 fn the_samples_make_a_picture_in_both_themes() {
     let sample = |name: &str| common::repository("sample_traces").join(name);
@@ -106,11 +115,11 @@ fn the_samples_make_a_picture_in_both_themes() {
                 }
             }
         }
-        let png = render_comparison(&input, 1.0).unwrap();
-        assert_eq!(png.png, render_comparison(&input, 1.0).unwrap().png);
+        let png = render_comparison(&input, &sheet(1.0)).unwrap();
+        assert_eq!(png.png, render_comparison(&input, &sheet(1.0)).unwrap().png);
         assert_eq!(png.layout.width, 1_400);
         assert!(matches!(
-            render_comparison(&input, 9.0),
+            render_comparison(&input, &sheet(9.0)),
             Err(PngError::Scale(_))
         ));
     }
