@@ -21,7 +21,7 @@ pub use model::command::{Command, GESTURES, Group};
 pub use model::document::Document;
 pub use model::keys::{KeyAt, Shortcut};
 pub use model::load::Request;
-pub use model::settings::{Settings, Store, ThemeChoice};
+pub use model::settings::{LanePreset, Settings, Store, ThemeChoice};
 pub use model::state::AppState;
 pub use model::tab::Tab;
 pub use panels::{Panels, commands, tabs};

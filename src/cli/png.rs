@@ -182,12 +182,8 @@ impl Drawn {
         };
         let tree = Arc::new(RowTree::new(trace, analysis, lod));
         let look = session.map(|s| s.look).unwrap_or_default();
-        let gone = look.unknown_rows(&tree);
-        if gone > 0 {
-            let gone = counted(gone as u64, "lane");
-            warn(&format!(
-                "The session names {gone} that this trace does not have."
-            ));
+        for gone in look.gone(&tree, trace.extent()) {
+            warn(&format!("{gone}."));
         }
         let view = Look::range_of(look.view, trace.extent());
         let mut rows = look.rows(&tree);
@@ -212,6 +208,7 @@ impl Drawn {
             },
             title: title(args, &paths),
             waits,
+            notes: look.marks(trace.extent()).0,
             ..PngOptions::default()
         };
         Ok(Some(Self {
@@ -386,15 +383,21 @@ fn session(file: &Path) -> Result<Session, CliError> {
     })
 }
 
-/// Where the traces of a session are.
+/// Where the traces of a session are. What they were compared with is not drawn; where it is nowhere, that is said.
 fn found(session: &Session, file: &Path) -> Result<Vec<PathBuf>, CliError> {
     let folder = file.parent().unwrap_or(Path::new(""));
-    let [paths, _before] = session.find(folder).map_err(|lost| CliError::File {
+    let found = session.find(folder);
+    if let Err(lost) = found.before {
+        let lost = printable(&lost.to_string());
+        warn(&format!(
+            "What the session compares with is not found: {lost}."
+        ));
+    }
+    found.files.map_err(|lost| CliError::File {
         what: "A trace of the session is not found: name it, `… PATH --session FILE`",
         error: std::io::Error::other(lost),
         path: file.to_owned(),
-    })?;
-    Ok(paths)
+    })
 }
 
 /// The name of the first of some paths, and how many more there are.

@@ -2,6 +2,7 @@
 //! trace, rows and options give equal bytes.
 
 use std::io;
+use std::sync::Arc;
 
 use egui::epaint::ClippedPrimitive;
 use egui::{Context, LayerId, Painter, Pos2, RawInput, Vec2};
@@ -11,7 +12,7 @@ use crate::analysis::{Analysis, Rank, Union};
 use crate::model::Trace;
 use crate::paint::{color, egui_theme, fonts, paint};
 use crate::time::{TimeRange, Unit, format_ns};
-use crate::view::{DrawList, Point, Rows, Theme};
+use crate::view::{DrawList, Note, Point, Rows, Theme};
 
 mod list;
 mod plan;
@@ -83,6 +84,8 @@ pub struct PngOptions {
     pub title: Option<String>,
     /// Waits whose chains are drawn, all else faded, and told below the title: indices in [`Analysis::waits`].
     pub waits: Vec<usize>,
+    /// Marks on the axis, by start.
+    pub notes: Arc<[Note]>,
 }
 
 impl Default for PngOptions {
@@ -104,6 +107,7 @@ impl Default for PngOptions {
             legend_used: false,
             title: Some(String::new()),
             waits: Vec::new(),
+            notes: Arc::default(),
         }
     }
 }

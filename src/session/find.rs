@@ -1,5 +1,6 @@
 //! Where the traces of a session lie: where they lay, or somewhere in the session's folder, by what is in them.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
@@ -80,53 +81,107 @@ impl Kept {
     }
 }
 
+/// Where the traces of a session are now, or the first of each kind that is nowhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WhereNow {
+    /// What was opened.
+    pub files: Result<Vec<PathBuf>, NotFound>,
+    /// What that was compared with.
+    pub before: Result<Vec<PathBuf>, NotFound>,
+}
+
 impl Session {
-    /// Where its traces are now: what was opened, and what that was compared with. `folder` is where the session lies.
-    ///
-    /// # Errors
-    /// The first one that is nowhere.
-    pub fn find(&self, folder: &Path) -> Result<[Vec<PathBuf>; 2], NotFound> {
-        let mut nearby = None;
+    /// Where its traces are now. `folder` is where the session lies.
+    #[must_use]
+    pub fn find(&self, folder: &Path) -> WhereNow {
+        let mut nearby = Nearby::default();
         let mut all = |kept: &[Kept]| {
             let one = |k: &Kept| find(k, folder, &mut nearby);
             kept.iter().map(one).collect::<Result<Vec<_>, _>>()
         };
-        Ok([all(&self.files)?, all(&self.before)?])
+        WhereNow {
+            files: all(&self.files),
+            before: all(&self.before),
+        }
     }
 }
 
-/// What lies in the session's folder, once somebody asks: paths with sizes, and whether there is more.
-type Nearby = Option<(Vec<(PathBuf, u64)>, bool)>;
+/// What lies in the session's folder, listed once somebody asks.
+#[derive(Default)]
+struct Nearby {
+    listed: bool,
+    looked_at: usize,
+    /// There are more of them.
+    more: bool,
+    /// By size as keys have it; folders, whose size is that of what is in them, under none.
+    alike: HashMap<Option<u64>, Alike>,
+}
+
+/// Paths that may be what is looked for, each read at most once.
+#[derive(Default)]
+struct Alike {
+    unread: std::vec::IntoIter<PathBuf>,
+    /// The first path of each key.
+    known: HashMap<String, PathBuf>,
+}
+
+impl Alike {
+    /// The first path with a key.
+    fn find(&mut self, key: &str) -> Option<PathBuf> {
+        while !self.known.contains_key(key) {
+            let path = self.unread.next()?;
+            let own = content_key(std::slice::from_ref(&path));
+            self.known.entry(own).or_insert(path);
+        }
+        self.known.get(key).cloned()
+    }
+}
+
+impl Nearby {
+    fn list(&mut self, folder: &Path) {
+        if self.listed {
+            return;
+        }
+        self.listed = true;
+        let mut files = Vec::new();
+        self.more = !list(folder, DEEPEST, &mut files);
+        self.looked_at = files.len();
+        let mut by_size: HashMap<Option<u64>, Vec<PathBuf>> = HashMap::new();
+        for (path, size) in files {
+            by_size.entry(size).or_default().push(path);
+        }
+        let alike = by_size.into_iter().map(|(size, paths)| {
+            let unread = paths.into_iter();
+            let known = HashMap::new();
+            (size, Alike { unread, known })
+        });
+        self.alike = alike.collect();
+    }
+
+    /// The first file with a key, else the first folder.
+    fn find(&mut self, key: &str) -> Option<PathBuf> {
+        let size = key.split('-').next().and_then(|n| n.parse::<u64>().ok());
+        let mut of = |size: Option<u64>| self.alike.get_mut(&size)?.find(key);
+        size.and_then(|n| of(Some(n))).or_else(|| of(None))
+    }
+}
 
 fn find(kept: &Kept, folder: &Path, nearby: &mut Nearby) -> Result<PathBuf, NotFound> {
     let there = folder.join(&kept.path);
     if kept.is_at(&there) {
         return Ok(there);
     }
-    let (files, more) = nearby.get_or_insert_with(|| {
-        let mut files = Vec::new();
-        let more = !list(folder, DEEPEST, &mut files);
-        (files, more)
-    });
-    let size = kept.key.split('-').next().unwrap_or_default();
-    let alike = files.iter().filter(|(path, len)| {
-        // Of folders the size is that of what is in them.
-        len.to_string() == size || path.is_dir()
-    });
-    let mut alike = alike.map(|(path, _)| path);
-    match alike.find(|path| kept.is_at(path)) {
-        Some(path) => Ok(path.clone()),
-        None => Err(NotFound {
-            path: kept.path.clone(),
-            changed: there.exists(),
-            looked_at: files.len(),
-            more: *more,
-        }),
-    }
+    nearby.list(folder);
+    nearby.find(&kept.key).ok_or_else(|| NotFound {
+        path: kept.path.clone(),
+        changed: there.exists(),
+        looked_at: nearby.looked_at,
+        more: nearby.more,
+    })
 }
 
-/// Lists what is in a folder, in a fixed order; false where that is too much.
-fn list(folder: &Path, deep: usize, out: &mut Vec<(PathBuf, u64)>) -> bool {
+/// Lists what is in a folder, in a fixed order, with the sizes of what is no folder; false where that is too much.
+fn list(folder: &Path, deep: usize, out: &mut Vec<(PathBuf, Option<u64>)>) -> bool {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut entries: Vec<PathBuf> = entries.map(|e| e.path()).collect();
     entries.sort();
@@ -138,7 +193,11 @@ fn list(folder: &Path, deep: usize, out: &mut Vec<(PathBuf, u64)>) -> bool {
         let Ok(meta) = fs::symlink_metadata(&path) else {
             continue;
         };
-        let size = fs::metadata(&path).map_or(0, |m| m.len());
+        let target = fs::metadata(&path);
+        let size = match target {
+            Ok(target) if target.is_dir() => None,
+            target => Some(target.map_or(0, |m| m.len())),
+        };
         out.push((path.clone(), size));
         let inside = meta.is_dir();
         if inside && (deep == 0 || !list(&path, deep - 1, out)) {
@@ -173,7 +232,7 @@ mod tests {
         let kept = Kept::of(&trace, &home);
         assert_eq!(kept.path, "run/a.json");
         let session = Session::new(vec![kept], Vec::new(), Vec::new(), Look::default());
-        let found = |folder: &Path| session.find(folder).map(|[files, _]| files);
+        let found = |folder: &Path| session.find(folder).files;
         assert_eq!(found(&home), Ok(vec![trace.clone()]));
         // Elsewhere, under another name.
         let copy = other.join("b.json");
@@ -185,5 +244,31 @@ mod tests {
         assert_eq!((lost.changed, lost.looked_at), (false, 1));
         fs::write(&trace, "something else").expect("written");
         assert!(found(&home).expect_err("it changed").changed);
+    }
+
+    #[test]
+    fn many_files_of_one_size_are_each_found_by_what_is_in_them() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (old, new) = (dir.path().join("old"), dir.path().join("new"));
+        fs::create_dir_all(&old).expect("a folder");
+        fs::create_dir_all(new.join("deeper")).expect("a folder");
+        let kept = |i: usize| {
+            let path = old.join(format!("rank{i}"));
+            fs::write(&path, format!("{i:04}")).expect("written");
+            let kept = Kept::of(&path, &new);
+            fs::rename(&path, new.join(format!("deeper/{}", 999 - i))).expect("moved");
+            kept
+        };
+        let files: Vec<Kept> = (0..200).map(kept).collect();
+        let lost = Kept {
+            path: "gone".to_owned(),
+            key: "4-0000000000000000".to_owned(),
+        };
+        let session = Session::new(files, vec![lost], Vec::new(), Look::default());
+        let found = session.find(&new);
+        let names = found.files.expect("all are there").into_iter();
+        let all = (0..200).map(|i| new.join(format!("deeper/{}", 999 - i)));
+        assert!(names.eq(all));
+        assert_eq!(found.before.expect_err("nowhere").path, "gone");
     }
 }

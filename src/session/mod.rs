@@ -4,17 +4,19 @@
 mod find;
 mod key;
 
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use find::{NotFound, relative};
+pub use find::{NotFound, WhereNow, relative};
 pub use key::content_key;
 
 use crate::import::{open_regular, read_small};
-use crate::time::TimeRange;
-use crate::view::{RowState, RowTree};
+use crate::time::{TimeRange, format_count};
+use crate::view::{Note, RowState, RowTree};
 
 /// Version of the file. A newer one is not read.
 const VERSION: u32 = 1;
@@ -41,6 +43,38 @@ pub struct Look {
     pub hidden: Vec<String>,
     /// Names of groups whose openness differs from the default.
     pub toggled: Vec<String>,
+    /// What lanes and groups are called, by their keys.
+    pub names: BTreeMap<String, String>,
+    /// Keys of lanes and groups that were moved, in their order.
+    pub order: Vec<String>,
+    /// Marks on the time axis.
+    pub notes: Vec<KeptNote>,
+}
+
+/// A mark on the time axis.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptNote {
+    /// Where it begins, ns.
+    pub start: i64,
+    /// Where it ends, ns; `None` for a moment.
+    #[serde(default)]
+    pub end: Option<i64>,
+    /// What was written.
+    #[serde(default)]
+    pub text: String,
+}
+
+impl KeptNote {
+    /// A mark as it is kept.
+    #[must_use]
+    pub fn of(note: &Note) -> Self {
+        let TimeRange { start, end } = note.range;
+        Self {
+            start,
+            end: (end > start).then_some(end),
+            text: note.text.clone(),
+        }
+    }
 }
 
 impl Look {
@@ -56,19 +90,58 @@ impl Look {
     #[must_use]
     pub fn rows(&self, tree: &RowTree) -> RowState {
         let known = |key: &&String| tree.find(key).is_some();
+        let names = self.names.iter().filter(|(key, _)| known(key));
         RowState {
             pinned: self.pinned.iter().filter(known).cloned().collect(),
             hidden: self.hidden.iter().filter(known).cloned().collect(),
             toggled: self.toggled.iter().filter(known).cloned().collect(),
+            order: self.order.iter().filter(known).cloned().collect(),
+            names: names.map(|(k, v)| (k.clone(), v.clone())).collect(),
             ..RowState::default()
         }
+    }
+
+    /// Its marks in the time of a trace, by start, and how many lie outside of it.
+    #[must_use]
+    pub fn marks(&self, extent: TimeRange) -> (Arc<[Note]>, usize) {
+        let note = |kept: &KeptNote| Note {
+            range: TimeRange::new(kept.start, kept.end.unwrap_or(kept.start)),
+            text: kept.text.clone(),
+        };
+        let all = self.notes.iter().map(note);
+        let mut inside: Vec<Note> = all.filter(|note| note.touches(extent)).collect();
+        inside.sort();
+        let outside = self.notes.len() - inside.len();
+        (inside.into(), outside)
+    }
+
+    /// What of it does not fit a trace, in words.
+    #[must_use]
+    pub fn gone(&self, tree: &RowTree, extent: TimeRange) -> Vec<String> {
+        let (lanes, (_, marks)) = (self.unknown_rows(tree), self.marks(extent));
+        let mut gone = Vec::new();
+        if lanes > 0 {
+            let lanes = counted(lanes, "lane");
+            gone.push(format!(
+                "The session names {lanes} that this trace does not have"
+            ));
+        }
+        if marks > 0 {
+            let marks = counted(marks, "mark");
+            gone.push(format!(
+                "The session has {marks} outside of the time of this trace"
+            ));
+        }
+        gone
     }
 
     /// How many lanes and groups it names that are not there.
     #[must_use]
     pub fn unknown_rows(&self, tree: &RowTree) -> usize {
         let all = self.pinned.iter().chain(&self.hidden).chain(&self.toggled);
-        all.filter(|key| tree.find(key).is_none()).count()
+        let all: BTreeSet<&String> = all.chain(&self.order).chain(self.names.keys()).collect();
+        let known: HashSet<&String> = tree.nodes().iter().map(|n| &n.key).collect();
+        all.iter().filter(|key| !known.contains(**key)).count()
     }
 }
 
@@ -175,6 +248,11 @@ impl Session {
         // Nothing in it can fail to be written.
         serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
     }
+}
+
+fn counted(n: usize, what: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{} {what}{plural}", format_count(n as u64))
 }
 
 /// Whether a file begins as session files do: traces have no such first key.

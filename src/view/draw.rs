@@ -35,6 +35,8 @@ pub struct DrawList {
 pub struct Areas {
     /// Time ruler, canvas part.
     pub ruler: Rect,
+    /// Marks of the user, canvas part; empty without any.
+    pub notes: Rect,
     /// Step strip, canvas part.
     pub steps: Rect,
     /// Overlap band, canvas part.

@@ -11,6 +11,7 @@ mod history;
 pub mod label;
 mod layout;
 mod lod;
+mod note;
 mod ranks;
 mod rows;
 mod steps;
@@ -36,6 +37,7 @@ pub use lod::{
     Leaf, Lod, Part, Piece, RankTrees, SpanList, SpanTree, SubRow, TailRow, Tree, WaitRow,
     format_sample, format_value, value_at,
 };
+pub use note::Note;
 pub use ranks::{
     MOST_CELLS, ROW_HEIGHTS, RankOrder, RanksInput, RanksPicture, fitting_row_height, ranks_picture,
 };

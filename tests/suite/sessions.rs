@@ -5,7 +5,7 @@ use std::path::Path;
 
 use roxmltree::Document;
 use serde_json::{Value, json};
-use stallscope::session::{Kept, Look, Session};
+use stallscope::session::{Kept, KeptNote, Look, Session};
 
 use crate::common::program::run;
 use crate::common::{repository, scratch};
@@ -109,4 +109,97 @@ fn bad_sessions_are_refused_with_a_reason() {
     // What is read is not written over.
     let (code, _, err) = run(&["svg", "--session", &path, "-o", &path]);
     assert_eq!((code, err.contains("not written")), (2, true), "{err}");
+}
+
+#[test]
+fn marks_names_and_the_order_of_lanes_are_drawn() {
+    let dir = scratch("session_marks");
+    let trace = dir.join("run.json.gz");
+    fs::copy(repository("sample_traces/torch_4_workers.json.gz"), &trace).unwrap();
+    let named = trace.display().to_string();
+    let (code, plain, err) = run(&["svg", &named, "-o", "-"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(!texts(&plain).iter().any(|t| t == "Marks"));
+    let at = |texts: &[String], title: &str| texts.iter().position(|t| t == title);
+    let before = texts(&plain);
+    assert!(at(&before, "GPU 0") < at(&before, "Quiet threads").or(Some(usize::MAX)));
+    let loaded = crate::common::timeline::Scene::of(std::sync::Arc::new(
+        crate::common::open_with(&trace, 1).unwrap().trace,
+    ));
+    let tree = loaded.rows.tree();
+    let roots: Vec<String> = tree
+        .roots()
+        .iter()
+        .map(|&n| tree.node(n).key.clone())
+        .collect();
+    let titles: Vec<String> = tree
+        .roots()
+        .iter()
+        .map(|&n| tree.node(n).title.clone())
+        .collect();
+    let mut order = roots.clone();
+    order.swap(0, 1);
+    let extent = loaded.trace.extent();
+    let note = |start: i64, text: &str| KeptNote {
+        start,
+        end: None,
+        text: text.to_owned(),
+    };
+    let look = Look {
+        names: [
+            (roots[0].clone(), "my <GPU>".to_owned()),
+            ("gone".to_owned(), "x".to_owned()),
+        ]
+        .into(),
+        order,
+        notes: vec![
+            note(extent.start + extent.len() / 2, "here it & stops"),
+            note(extent.start + 1, "first"),
+            note(extent.end.saturating_add(1_000_000), "too late"),
+        ],
+        ..Look::default()
+    };
+    let file = saved(&dir, &trace, look);
+    let (code, drawn, err) = run(&["svg", "--session", &file, "-o", "-"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(
+        err.contains("names 1 lane that this trace does not have."),
+        "{err}"
+    );
+    assert!(
+        err.contains("1 mark outside of the time of this trace."),
+        "{err}"
+    );
+    let words = texts(&drawn);
+    for text in ["Marks", "first", "here it & stops", "my <GPU>"] {
+        assert!(at(&words, text).is_some(), "{text}: {words:?}");
+    }
+    assert!(at(&words, "too late").is_none() && at(&words, &titles[0]).is_none());
+    assert!(at(&words, &titles[1]) < at(&words, "my <GPU>"), "{words:?}");
+}
+
+#[test]
+fn a_partner_that_is_missing_is_said_and_the_trace_is_drawn() {
+    let dir = scratch("session_partner");
+    let trace = dir.join("run.json.gz");
+    fs::copy(repository("sample_traces/torch_4_workers.json.gz"), &trace).unwrap();
+    let partner = Kept {
+        path: "before.json.gz".to_owned(),
+        key: "12-00ff".to_owned(),
+    };
+    let session = Session::new(
+        vec![Kept::of(&trace, &dir)],
+        vec![partner],
+        Vec::new(),
+        Look::default(),
+    );
+    let file = dir.join("a.session.json");
+    fs::write(&file, session.text()).unwrap();
+    let file = file.display().to_string();
+    let (code, _, err) = run(&["svg", "--session", &file, "-o", "-"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(
+        err.contains("What the session compares with is not found: before.json.gz is not there"),
+        "{err}"
+    );
 }

@@ -4,7 +4,7 @@ use egui::{Context, ViewportCommand};
 
 use super::navigate::{self, FINE_PAN, KEY_PAN, KEY_SCROLL, KEY_ZOOM};
 use super::window::App;
-use crate::app::dialogs::{Dialog, ExportDialog, PaletteDialog};
+use crate::app::dialogs::{Dialog, ExportDialog, LanesDialog, PaletteDialog};
 use crate::app::model::action::Action;
 use crate::app::model::command::Command;
 use crate::app::model::load::Request;
@@ -61,6 +61,15 @@ impl App {
             Command::CollapseAll => state.on_doc(|doc| doc.collapse_all(true)),
             Command::UseAsLoop => self.use_as_loop(ctx),
             Command::ToggleGroup => self.on_lane(ctx, |_, group| group.map(Action::ToggleNode)),
+            Command::RenameLane => self.on_lane(ctx, |lane, _| Some(Action::AskName(lane))),
+            Command::LaneUp => self.on_lane(ctx, |lane, _| Some(Action::StepLane(lane, false))),
+            Command::LaneDown => self.on_lane(ctx, |lane, _| Some(Action::StepLane(lane, true))),
+            Command::LanePreset => {
+                let dialog = LanesDialog::of(&state.settings.lanes);
+                self.dialog = Some(Dialog::Lanes(dialog));
+            }
+            Command::Undo => state.on_doc(|doc| doc.undo(true)),
+            Command::Redo => state.on_doc(|doc| doc.undo(false)),
             Command::HideLane => self.on_lane(ctx, |lane, _| Some(Action::HideNode(lane))),
             Command::OnlyLane => self.on_lane(ctx, |lane, _| Some(Action::ShowOnly(lane))),
             Command::ShowHidden => {
@@ -77,6 +86,12 @@ impl App {
             Command::TowardsWait => navigate::along_chain(state, false),
             Command::FollowBack => navigate::step_to(state, |t, _, s| linked(t, s, false)),
             Command::FollowLink => navigate::step_to(state, |t, _, s| linked(t, s, true)),
+            Command::SetMark => self.apply(ctx, Action::AskNote(None)),
+            Command::NextMark => {
+                if let Some(place) = navigate::next_note(state) {
+                    self.apply(ctx, Action::ShowNote(place));
+                }
+            }
             Command::RangeFromSpan => {
                 let doc = state.doc.as_ref();
                 let range = doc.and_then(|d| Some(d.trace.spans().range(d.span?)));

@@ -12,7 +12,7 @@ mod window;
 
 use egui::Context;
 
-use crate::app::dialogs::{Dialog, ErrorDialog};
+use crate::app::dialogs::{Dialog, ErrorDialog, TextDialog};
 use crate::app::model::action::Action;
 use crate::app::model::picker::Ask;
 use crate::time::TimeRange;
@@ -69,6 +69,44 @@ impl App {
             Action::TogglePin(node) => state.on_doc(|doc| doc.toggle_pin(node)),
             Action::HideNode(node) => navigate::hide(state, node),
             Action::ShowOnly(node) => state.on_doc(|doc| doc.show_only(node)),
+            Action::AskName(node) => {
+                let dialog = state.doc.as_ref().map(|doc| TextDialog::of_lane(doc, node));
+                self.dialog = dialog.map(Dialog::Text);
+            }
+            Action::Rename(node, name) => {
+                state.on_doc(|doc| doc.change_rows(|rows, tree| rows.rename(tree, node, &name)));
+            }
+            Action::StepLane(node, down) => {
+                state.on_doc(|doc| doc.change_rows(|rows, tree| rows.step(tree, node, down)));
+            }
+            Action::PlaceLane(node, other, behind) => state.on_doc(|doc| {
+                doc.change_rows(|rows, tree| rows.place(tree, node, other, behind));
+            }),
+            Action::AskNote(place) => {
+                let dialog = state
+                    .doc
+                    .as_ref()
+                    .and_then(|doc| TextDialog::of_note(doc, place));
+                self.dialog = dialog.map(Dialog::Text);
+            }
+            Action::SetNote(place, note) => state.on_doc(|doc| {
+                doc.change_notes(|notes| match place {
+                    Some(place) if place < notes.len() => notes[place] = note,
+                    _ => notes.push(note),
+                });
+            }),
+            Action::DropNote(place) => state.on_doc(|doc| {
+                doc.change_notes(|notes| {
+                    if place < notes.len() {
+                        notes.remove(place);
+                    }
+                });
+            }),
+            Action::ShowNote(place) => self.show_note(place),
+            Action::KeepLanes(preset) => {
+                state.on_doc(|doc| doc.change_rows(|rows, tree| preset.apply(rows, tree)));
+                state.settings.lanes = preset;
+            }
             Action::FilterLanes(text) => {
                 state.on_doc(|doc| doc.change_rows(|rows, _| rows.filter = text));
             }
@@ -99,10 +137,11 @@ impl App {
                 state.settings.details_open = true;
                 self.panels.show_layer(layer);
             }
-            Action::ChooseFor(session) => {
+            Action::ChooseFor(session, found) => {
                 self.pick(ctx, Ask::Files);
-                self.then_session = Some(session);
+                self.then_session = Some((session, found));
             }
+            Action::GoOnWith(session, found) => self.go_on_with(ctx, *session, found),
             Action::SavePng(file, replace) => self.save_png(ctx, file, replace),
             Action::Scope(rank) => state.on_doc(|doc| doc.set_scope(rank)),
         }
@@ -115,6 +154,21 @@ impl App {
             doc.select_range(range);
             if doc.range.is_some() {
                 self.panels.range_selected();
+            }
+        }
+    }
+
+    /// Brings a mark into view; its range becomes the selected one.
+    fn show_note(&mut self, place: usize) {
+        let doc = self.state.doc.as_ref();
+        let Some(range) = doc.and_then(|doc| Some(doc.notes.get(place)?.range)) else {
+            return;
+        };
+        match range.is_empty() {
+            true => navigate::centre_on(&mut self.state, range.start),
+            false => {
+                self.select_range(Some(range));
+                navigate::bring_into_view(&mut self.state, range);
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::app::model::related::lane_in_focus;
 use crate::app::model::state::AppState;
 use crate::model::{SpanId, Trace};
 use crate::time::TimeRange;
-use crate::view::{Lod, NodeId, ROW_HEIGHT, Window};
+use crate::view::{Lod, NodeId, Note, ROW_HEIGHT, Window};
 
 /// Zoom per key press.
 pub const KEY_ZOOM: f64 = 1.25;
@@ -191,6 +191,27 @@ pub fn bring_into_view(state: &mut AppState, range: TimeRange) {
     }
 }
 
+/// Centres a moment; the scale stays.
+pub fn centre_on(state: &mut AppState, time: i64) {
+    if let Some(doc) = &state.doc {
+        let mut to = doc.viewport.clone();
+        to.center_on(time);
+        state.go_to(to.window());
+    }
+}
+
+/// The mark that follows the middle of the view, else the first one.
+pub fn next_note(state: &AppState) -> Option<usize> {
+    let doc = state.doc.as_ref()?;
+    let visible = doc.viewport.range();
+    let middle = visible.start + visible.len() / 2;
+    // A view that was centred on a mark may lie a nanosecond beside it.
+    let after = middle.saturating_add(visible.len() / 1_000);
+    let middle_of = |note: &Note| note.range.start + note.range.len() / 2;
+    let next = doc.notes.iter().position(|n| middle_of(n) > after);
+    next.or((!doc.notes.is_empty()).then_some(0))
+}
+
 /// Opens the groups around a span's lane and scrolls to it.
 fn scroll_to_span(state: &mut AppState, span: SpanId) {
     let Some(doc) = &mut state.doc else {
@@ -251,7 +272,7 @@ pub fn to_neighbour(state: &mut AppState, forward: bool) {
 /// Hides a lane or group, and says how it comes back.
 pub fn hide(state: &mut AppState, node: NodeId) {
     if let Some(doc) = &mut state.doc {
-        let title = doc.tree.node(node).title.clone();
+        let title = doc.rows.title(node).to_owned();
         doc.change_rows(|rows, tree| rows.hide(tree, node));
         state.say(format!(
             "{title} is hidden; “Show hidden lanes” (right click, palette) brings it back"

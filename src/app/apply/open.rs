@@ -6,7 +6,6 @@ use egui::{Context, ViewportCommand};
 
 use super::remember::recall;
 use super::window::App;
-use crate::analysis::counted;
 use crate::app::canvas::Focus;
 use crate::app::dialogs::{Dialog, ErrorDialog, RunsDialog};
 use crate::app::model::document::Document;
@@ -14,7 +13,7 @@ use crate::app::model::load::{Loading, Outcome, Request};
 use crate::app::model::picker::{Picked, Picker};
 use crate::app::panels::Panels;
 use crate::import::{ErrorKind, LoadError};
-use crate::session::Session;
+use crate::session::{Session, WhereNow};
 
 impl App {
     /// Starts opening; what is open stays until that is done.
@@ -32,8 +31,22 @@ impl App {
         self.start_opening(ctx, request);
     }
 
+    /// Goes on with a session: asks for what is nowhere, and opens its traces once all are known.
+    pub(super) fn go_on_with(&mut self, ctx: &Context, session: Session, found: WhereNow) {
+        match found {
+            WhereNow {
+                files: Ok(files),
+                before: Ok(before),
+            } => self.open_session(ctx, session, [files, before]),
+            found => {
+                let dialog = ErrorDialog::Lost(Box::new(session), found);
+                self.dialog = Some(Dialog::Error(Box::new(dialog)));
+            }
+        }
+    }
+
     /// Opens the traces of a session, to be looked at as it says: what was opened, and what that was compared with.
-    pub(super) fn open_session(
+    fn open_session(
         &mut self,
         ctx: &Context,
         session: Session,
@@ -107,8 +120,13 @@ impl App {
         }
         match picked {
             Picked::Open(paths) => {
-                if let Some(session) = self.then_session.take() {
-                    return self.open_session(ctx, *session, [paths, Vec::new()]);
+                if let Some((session, mut found)) = self.then_session.take() {
+                    // They are asked for in this order.
+                    match found.files.is_err() {
+                        true => found.files = Ok(paths),
+                        false => found.before = Ok(paths),
+                    }
+                    return self.go_on_with(ctx, *session, found);
                 }
                 let request = Request {
                     paths,
@@ -161,12 +179,7 @@ impl App {
             Outcome::Compared(compared) => self.show_comparison(*compared),
             Outcome::Session(session, found) => {
                 self.state.session = loading.request.paths.into_iter().next();
-                let lost = match found {
-                    Ok(files) => return self.open_session(ctx, *session, files),
-                    Err(lost) => lost,
-                };
-                let dialog = ErrorDialog::Lost(lost, session);
-                self.dialog = Some(Dialog::Error(Box::new(dialog)));
+                self.go_on_with(ctx, *session, found);
             }
             Outcome::Failed(e) if e.kind == ErrorKind::Cancelled => {}
             Outcome::Failed(e) => self.not_opened(e, loading.request),
@@ -191,15 +204,16 @@ impl App {
         let mut panels = Panels::default();
         if let Some(memory) = state.settings.trace(&doc.key) {
             recall(&mut doc, &mut panels, &memory.look);
+        } else {
+            let lanes = &state.settings.lanes;
+            doc.change_rows(|rows, tree| lanes.apply(rows, tree));
+            doc.edits.clear();
         }
         if let Some(look) = self.then_look.take() {
-            let gone = look.unknown_rows(&doc.tree);
+            let gone = look.gone(&doc.tree, doc.trace.extent());
             recall(&mut doc, &mut panels, &look);
-            if gone > 0 {
-                let gone = counted(gone as u64, "lane");
-                state.say(format!(
-                    "The session names {gone} that this trace does not have"
-                ));
+            for text in gone {
+                state.say(text);
             }
         }
         doc.history.record(doc.viewport.window(), 0);

@@ -6,7 +6,7 @@ use super::window::App;
 use crate::app::model::document::Document;
 use crate::app::model::settings::TraceMemory;
 use crate::app::panels::Panels;
-use crate::session::Look;
+use crate::session::{KeptNote, Look};
 use crate::time::TimeRange;
 
 impl App {
@@ -59,6 +59,9 @@ pub(super) fn look(doc: &Document, panels: &Panels) -> Look {
         pinned: doc.row_state.pinned.clone(),
         hidden: doc.row_state.hidden.iter().cloned().collect(),
         toggled: doc.row_state.toggled.iter().cloned().collect(),
+        names: doc.row_state.names.clone(),
+        order: doc.row_state.order.clone(),
+        notes: doc.notes.iter().map(KeptNote::of).collect(),
     }
 }
 
@@ -77,7 +80,10 @@ pub(super) fn recall(doc: &mut Document, panels: &mut Panels, memory: &Look) {
     if let Some(title) = &memory.tab {
         panels.recall(title);
     }
+    doc.notes = memory.marks(extent).0;
     doc.change_rows(|rows, tree| {
         *rows = memory.rows(tree);
     });
+    // It is where the user begins, not what was done.
+    doc.edits.clear();
 }

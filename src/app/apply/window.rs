@@ -9,7 +9,7 @@ use crate::app::model::settings::Store;
 use crate::app::model::state::AppState;
 use crate::app::panels::Panels;
 use crate::app::shell::dump::Dump;
-use crate::session::{Look, Session};
+use crate::session::{Look, Session, WhereNow};
 
 /// The window.
 pub struct App {
@@ -27,8 +27,8 @@ pub struct App {
     pub(in crate::app) then_compare: Option<Vec<PathBuf>>,
     /// How a session says that the trace is looked at that is being opened.
     pub(in crate::app) then_look: Option<Look>,
-    /// The session whose trace the user is choosing.
-    pub(in crate::app) then_session: Option<Box<Session>>,
+    /// The session of which the user is choosing a trace, and where the others are.
+    pub(in crate::app) then_session: Option<(Box<Session>, WhereNow)>,
     /// egui knows the window's styles.
     pub(in crate::app) styled: bool,
 }

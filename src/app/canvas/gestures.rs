@@ -8,8 +8,9 @@ use crate::app::model::action::{Action, Actions};
 use crate::app::model::command::Command;
 use crate::app::model::document::{Document, Gesture};
 use crate::app::model::state::AppState;
+use crate::paint::color;
 use crate::time::TimeRange;
-use crate::view::{Hit, MarkKind, Target};
+use crate::view::{Hit, MarkKind, NodeId, Target};
 
 /// A selection's edge can be taken this close to it, points.
 const EDGE: f32 = 5.0;
@@ -75,8 +76,63 @@ impl Scene<'_> {
                     actions.push(Action::ScrollTo(doc.scroll - delta.y));
                 }
             }
-            Gesture::None => {}
+            Gesture::None | Gesture::Lane(_) => {}
         }
+    }
+
+    /// A lane's name that is dragged: the lane goes where it is let go, among those beside it.
+    pub fn drag_lane(
+        &self,
+        ui: &Ui,
+        state: &AppState,
+        doc: &Document,
+        tree: &Response,
+        actions: &mut Actions,
+    ) {
+        if tree.drag_started_by(PointerButton::Primary)
+            && let Some(node) = ui
+                .input(|i| i.pointer.press_origin())
+                .and_then(|at| self.node(at))
+        {
+            actions.push(Action::SetGesture(Gesture::Lane(node)));
+        }
+        let Gesture::Lane(node) = doc.gesture else {
+            return;
+        };
+        let place = ui
+            .input(|i| i.pointer.latest_pos())
+            .and_then(|at| self.beside(doc, node, at));
+        if tree.drag_stopped() {
+            actions.push(Action::SetGesture(Gesture::None));
+            if let Some((other, behind, _)) = place {
+                actions.push(Action::PlaceLane(node, other, behind));
+            }
+        } else if tree.dragged() {
+            ui.ctx().set_cursor_icon(CursorIcon::Grabbing);
+            if let Some((.., y)) = place {
+                let across = self.rect.x_range();
+                let stroke = egui::Stroke::new(2.0, color(state.look.theme.select));
+                ui.painter().hline(across, y, stroke);
+            }
+        }
+    }
+
+    /// Which node beside a dragged one is under the pointer, whether that is to go behind it, and where the edge is.
+    fn beside(&self, doc: &Document, node: NodeId, at: Pos2) -> Option<(NodeId, bool, f32)> {
+        let under = self.node(at)?;
+        let mut up = std::iter::successors(Some(under), |&n| doc.tree.node(n).parent);
+        let beside = doc.tree.beside(node);
+        let other = up.find(|n| beside.contains(n))?;
+        let within = |n: NodeId| {
+            let mut up = std::iter::successors(Some(n), |&n| doc.tree.node(n).parent);
+            up.any(|n| n == other)
+        };
+        let shown = self.list.lanes.iter().filter(|l| within(l.node));
+        let rects: Vec<_> = shown.map(|l| self.to_window(l.rect)).collect();
+        let (first, last) = (rects.first()?, rects.last()?);
+        let behind = at.y > f32::midpoint(first.top(), last.bottom());
+        let y = if behind { last.bottom() } else { first.top() };
+        (other != node).then_some((other, behind, y))
     }
 
     /// The other edge of the selection when the pointer is at one.
@@ -272,7 +328,7 @@ impl Scene<'_> {
         };
         let space = ui.input(|i| i.key_down(egui::Key::Space));
         let icon = match doc.gesture {
-            Gesture::Pan => CursorIcon::Grabbing,
+            Gesture::Pan | Gesture::Lane(_) => CursorIcon::Grabbing,
             _ if space => CursorIcon::Grab,
             Gesture::Range(_) => CursorIcon::ResizeHorizontal,
             Gesture::None if self.edge_at(doc, at).is_some() => CursorIcon::ResizeHorizontal,

@@ -82,7 +82,7 @@ fn node_menu_ui(
     node: NodeId,
     actions: &mut Actions,
 ) {
-    ui.label(egui::RichText::new(&doc.tree.node(node).title).weak());
+    ui.label(egui::RichText::new(doc.rows.title(node)).weak());
     node_items_ui(ui, doc, node, actions);
     ui.separator();
     view_menu_ui(ui, state, actions);
@@ -100,6 +100,9 @@ fn node_items_ui(ui: &mut Ui, doc: &Document, node: NodeId, actions: &mut Action
         let text = if collapsed { "Expand" } else { "Collapse" };
         item(ui, text, actions, || Action::ToggleNode(node));
     }
+    item(ui, "Rename…", actions, || Action::AskName(node));
+    item(ui, "Move up", actions, || Action::StepLane(node, false));
+    item(ui, "Move down", actions, || Action::StepLane(node, true));
     item(ui, "Hide", actions, || Action::HideNode(node));
     let only = doc.row_state.only.as_ref() == Some(&info.key);
     let text = if only {
@@ -136,6 +139,7 @@ fn view_menu_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions) {
     for command in [
         Command::ZoomToSelection,
         Command::Fit,
+        Command::SetMark,
         Command::ShowHidden,
         Command::Compare,
         Command::ExportPng,

@@ -38,7 +38,11 @@ pub fn canvas_ui(ui: &mut Ui, state: &mut AppState, focus: &mut Focus, actions: 
     ui.advance_cursor_after_rect(rect);
     let response = ui.interact(canvas, canvas_id(), Sense::click_and_drag());
     let headers = Rect::from_min_max(rect.min, pos2(canvas.left(), rect.bottom()));
-    let tree = ui.interact(headers, Id::unique("timeline lanes"), Sense::click());
+    let tree = ui.interact(
+        headers,
+        Id::unique("timeline lanes"),
+        Sense::click_and_drag(),
+    );
     focus.update(ui, doc);
     let list = lay_out(ui, state, focus, rect.size());
     paint::paint(&list, &ui.painter_at(rect), rect.min);
@@ -54,6 +58,7 @@ pub fn canvas_ui(ui: &mut Ui, state: &mut AppState, focus: &mut Focus, actions: 
     let scene = Scene { rect, list: &list };
     let pointer = scene.pointer(doc, ui);
     scene.gestures(ui, state, doc, &response, actions);
+    scene.drag_lane(ui, state, doc, &tree, actions);
     scene.wheel(ui, state, doc, &response, actions);
     scene.clicks(ui, doc, &response, &tree, actions);
     scene.cursor(ui, doc, &response);
@@ -114,6 +119,7 @@ fn lay_out(ui: &Ui, state: &AppState, focus: &Focus, size: egui::Vec2) -> DrawLi
         exposed_columns: state.settings.exposed_columns,
         color_by_name: state.settings.colour_by_name,
         only: doc.only,
+        notes: doc.notes.clone(),
         ..Options::default()
     };
     layout(&LayoutInput {

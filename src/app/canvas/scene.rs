@@ -124,7 +124,7 @@ impl Scene<'_> {
             return Pointer::default();
         }
         let node = self.node(at);
-        let lane = node.map(|n| doc.tree.node(n).title.clone());
+        let lane = node.map(|n| doc.rows.title(n).to_owned());
         if self.x(at) < 0.0 {
             return Pointer {
                 node,

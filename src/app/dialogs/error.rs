@@ -5,14 +5,14 @@ use egui::{RichText, Ui};
 use crate::app::model::action::{Action, Actions};
 use crate::app::model::load::Request;
 use crate::import::{ErrorKind, LoadError};
-use crate::session::{NotFound, Session};
+use crate::session::{NotFound, Session, WhereNow};
 
 /// What the dialog says.
 pub enum ErrorDialog {
     /// This could not be opened.
     Failed(LoadError, Request),
     /// A trace of a session is nowhere.
-    Lost(NotFound, Box<Session>),
+    Lost(Box<Session>, WhereNow),
     /// Something else went wrong: what, and the details.
     Other(String, String),
 }
@@ -24,7 +24,8 @@ impl ErrorDialog {
         match self {
             Self::Failed(e, _) if e.kind == ErrorKind::TooLarge => "This may not fit into memory",
             Self::Failed(..) => "This could not be opened",
-            Self::Lost(..) => "A trace of this session is not found",
+            Self::Lost(_, found) if found.files.is_err() => "A trace of this session is not found",
+            Self::Lost(..) => "What this session compares with is not found",
             Self::Other(what, _) => what,
         }
     }
@@ -35,7 +36,7 @@ impl ErrorDialog {
         let (version, os) = (env!("CARGO_PKG_VERSION"), std::env::consts::OS);
         let what = match self {
             Self::Failed(e, _) => format!("{e}\n({:?})", e.kind),
-            Self::Lost(lost, _) => format!("{}\n{lost}", self.title()),
+            Self::Lost(_, found) => format!("{}\n{}", self.title(), lost_text(found)),
             Self::Other(what, details) => format!("{what}\n{details}"),
         };
         format!("Stallscope {version}, {os}\n{what}")
@@ -53,6 +54,12 @@ impl ErrorDialog {
             Self::Other(what, _) => what.clone(),
         }
     }
+}
+
+/// The first trace that is nowhere.
+fn lost_text(found: &WhereNow) -> String {
+    let lost = found.files.as_ref().err().or(found.before.as_ref().err());
+    lost.map(NotFound::to_string).unwrap_or_default()
 }
 
 /// Draws the dialog; true closes it.
@@ -79,8 +86,8 @@ pub fn error_ui(ui: &mut Ui, dialog: &ErrorDialog, actions: &mut Actions) -> boo
                     .monospace(),
             );
         }
-        ErrorDialog::Lost(lost, _) => {
-            ui.label(format!("{lost}."));
+        ErrorDialog::Lost(_, found) => {
+            ui.label(format!("{}.", lost_text(found)));
             ui.label("Choose it: it is then looked at as the session says.");
         }
         ErrorDialog::Other(_, details) => {
@@ -95,12 +102,20 @@ fn buttons_ui(ui: &mut Ui, dialog: &ErrorDialog, actions: &mut Actions) -> bool 
     if ui.button("Copy details").clicked() {
         actions.push(Action::CopyText(dialog.details(), "Details copied"));
     }
-    if let ErrorDialog::Lost(_, session) = dialog {
+    if let ErrorDialog::Lost(session, found) = dialog {
         let choose = ui.button("Choose the trace…").clicked();
         if choose {
-            actions.push(Action::ChooseFor(session.clone()));
+            actions.push(Action::ChooseFor(session.clone(), found.clone()));
         }
-        return ui.button("Close").clicked() || choose;
+        let alone = found.files.is_ok() && ui.button("Open without it").clicked();
+        if alone {
+            let found = WhereNow {
+                before: Ok(Vec::new()),
+                ..found.clone()
+            };
+            actions.push(Action::GoOnWith(session.clone(), found));
+        }
+        return ui.button("Close").clicked() || choose || alone;
     }
     let ErrorDialog::Failed(e, request) = dialog else {
         return ui.button("Close").clicked();

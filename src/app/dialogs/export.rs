@@ -174,7 +174,8 @@ fn size_ui(ui: &mut Ui, choice: &mut ExportChoice) {
         };
         ui.add(width).labelled_by(label);
         for (unit, name) in LengthUnit::ALL {
-            if ui.selectable_label(choice.unit == unit, name).clicked() {
+            let button = egui::Button::selectable(choice.unit == unit, name);
+            if ui.add(button).clicked() {
                 change_unit(choice, unit);
             }
         }

@@ -8,14 +8,18 @@ use crate::app::model::state::AppState;
 mod error;
 mod export;
 mod help;
+mod lanes;
 mod notices;
 mod palette;
 mod runs;
+mod text;
 
 pub use error::ErrorDialog;
 pub use export::ExportDialog;
+pub use lanes::LanesDialog;
 pub use palette::PaletteDialog;
 pub use runs::RunsDialog;
+pub use text::TextDialog;
 
 /// The open dialog.
 pub enum Dialog {
@@ -31,6 +35,10 @@ pub enum Dialog {
     Runs(RunsDialog),
     /// The timeline as picture.
     Export(Box<ExportDialog>),
+    /// The text of a mark, or the name of a lane.
+    Text(TextDialog),
+    /// Lanes of every trace.
+    Lanes(LanesDialog),
 }
 
 /// Draws the open dialog.
@@ -45,6 +53,8 @@ pub fn dialog_ui(ui: &mut Ui, open: &mut Option<Dialog>, state: &AppState, actio
         Dialog::Palette(_) => "Commands",
         Dialog::Runs(_) => "Several runs",
         Dialog::Export(_) => "Export PNG",
+        Dialog::Text(t) => t.title(),
+        Dialog::Lanes(_) => "Lanes of every trace",
     }
     .to_owned();
     let frame = egui::Frame::popup(ui.style()).inner_margin(14.0);
@@ -62,6 +72,8 @@ pub fn dialog_ui(ui: &mut Ui, open: &mut Option<Dialog>, state: &AppState, actio
             Dialog::Palette(p) => palette::palette_ui(ui, p, state, actions),
             Dialog::Runs(r) => runs::runs_ui(ui, r, actions),
             Dialog::Export(e) => export::export_ui(ui, e, state, actions),
+            Dialog::Text(t) => text::text_ui(ui, t, actions),
+            Dialog::Lanes(l) => lanes::lanes_ui(ui, l, actions),
         };
         if !matches!(dialog, Dialog::Palette(_)) {
             close |= title_ui(ui, &title);
@@ -84,7 +96,7 @@ fn width(dialog: &Dialog) -> f32 {
         Dialog::Error(_) | Dialog::Runs(_) => 520.0,
         Dialog::Help => 940.0,
         Dialog::Notices => 720.0,
-        Dialog::Palette(_) => 460.0,
+        Dialog::Palette(_) | Dialog::Text(_) | Dialog::Lanes(_) => 460.0,
         Dialog::Export(_) => 1_080.0,
     }
 }

@@ -6,12 +6,12 @@ use crate::analysis::LayerId;
 use crate::app::model::command::Command;
 use crate::app::model::document::{Gesture, Menu};
 use crate::app::model::load::Request;
-use crate::app::model::settings::ExportChoice;
+use crate::app::model::settings::{ExportChoice, LanePreset};
 use crate::app::model::tab::Tab;
 use crate::model::{LaneId, NameId, SpanId};
-use crate::session::Session;
+use crate::session::{Session, WhereNow};
 use crate::time::TimeRange;
-use crate::view::{NodeId, Swatch, Window};
+use crate::view::{NodeId, Note, Swatch, Window};
 
 /// Actions of one frame, in order.
 pub type Actions = Vec<Action>;
@@ -24,7 +24,9 @@ pub enum Action {
     /// Open files and folders.
     Open(Request),
     /// Let the user choose the trace of a session.
-    ChooseFor(Box<Session>),
+    ChooseFor(Box<Session>, WhereNow),
+    /// Go on with a session whose traces are there.
+    GoOnWith(Box<Session>, WhereNow),
     /// Compare the open trace with a recording before a change.
     CompareWith(Vec<PathBuf>),
     /// Make a lane the loop of its rank, or let the evidence choose again; the files are read again.
@@ -73,6 +75,24 @@ pub enum Action {
     HideNode(NodeId),
     /// Hide all lanes but those of a group or lane.
     ShowOnly(NodeId),
+    /// Ask what a lane or group is to be called.
+    AskName(NodeId),
+    /// Call a lane or group something else; an empty name is its own again.
+    Rename(NodeId, String),
+    /// Move a lane or group down by one place, or up.
+    StepLane(NodeId, bool),
+    /// Put a lane or group before another one of its group, or behind it.
+    PlaceLane(NodeId, NodeId, bool),
+    /// Ask for the text of a mark: a new one, or the one at this place.
+    AskNote(Option<usize>),
+    /// Set a mark, in place of the one at this place.
+    SetNote(Option<usize>, Note),
+    /// Delete a mark.
+    DropNote(usize),
+    /// Bring a mark into view and select its range.
+    ShowNote(usize),
+    /// Keep which lanes are pinned and hidden in traces that are opened from now on, and do so here.
+    KeepLanes(LanePreset),
     /// Filter of lane names.
     FilterLanes(String),
     /// Search for something.

@@ -137,6 +137,12 @@ commands! {
     CollapseAll View "Collapse all lanes" "Closes every group of the lane tree." [];
     UseAsLoop View "Use as training loop" "Takes the lane of the selected span, or under the pointer, for its rank's training loop; again: lets the evidence choose. Reads the files again." [];
     ToggleGroup View "Open or close group" "Opens or closes the group of the lane of the selected span, or under the pointer." [Shortcut::typed(Key::G)];
+    RenameLane View "Rename lane…" "Calls the lane of the selected span, or under the pointer, something else." [Shortcut::typed(Key::F2)];
+    LaneUp View "Move lane up" "Moves the lane of the selected span, or under the pointer, up among those beside it." [Shortcut::alt(Key::ArrowUp)];
+    LaneDown View "Move lane down" "Moves the lane of the selected span, or under the pointer, down among those beside it." [Shortcut::alt(Key::ArrowDown)];
+    LanePreset View "Lanes of every trace…" "Says by parts of names which lanes are pinned and hidden in every trace that is opened." [];
+    Undo View "Undo lanes and marks" "Takes the last change of lanes or marks back; Ctrl+Z takes back moves of the view." [Shortcut::typed(Key::U)];
+    Redo View "Redo lanes and marks" "Does again what was taken back." [Shortcut::shift(Key::U)];
     HideLane View "Hide lane" "Hides the lane of the selected span, or under the pointer." [];
     OnlyLane View "Show only this lane" "Hides all lanes but that of the selected span, or under the pointer; again: shows all." [];
     ShowHidden View "Show hidden lanes" "Brings back lanes that were hidden." [];
@@ -147,10 +153,12 @@ commands! {
     PreviousSpan Go "Previous span on lane" "Selects the span before on the same lane." [Shortcut::typed(Key::Comma)];
     ParentSpan Go "Parent span" "Selects the span that contains the selected one." [Shortcut::typed(Key::ArrowUp)];
     ChildSpan Go "First child span" "Selects the first span inside the selected one." [Shortcut::typed(Key::ArrowDown)];
+    NextMark Go "Next mark" "Goes to the mark that follows the middle of the view; after the last one to the first." [Shortcut::shift(Key::M)];
     FollowBack Go "Follow link back" "From GPU work to the call that launched it." [Shortcut::typed(Key::OpenBracket)];
     FollowLink Go "Follow link" "From a call to the GPU work that it launched." [Shortcut::typed(Key::CloseBracket)];
     TowardsCause Go "Towards the cause" "From a wait to the batch it waited for, the item in that and the read in that." [Shortcut::typed(Key::Enter)];
     TowardsWait Go "Back towards the wait" "The same way back." [Shortcut::shift(Key::Enter), Shortcut::typed(Key::Backspace)];
+    SetMark Select "Set mark…" "Sets a mark with a short text at the pointer, or on the selected range." [Shortcut::typed(Key::M)];
     RangeFromSpan Select "Range from span" "Makes the selected span the selected range." [Shortcut::typed(Key::R)];
     SelectAll Select "Select all" "Selects the whole trace as range." [Shortcut::ctrl(Key::A)];
     Copy Select "Copy" "Copies the selected span or the open table as tab-separated text." [Shortcut::ctrl(Key::C)];

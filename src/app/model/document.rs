@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::causes::Causes;
+use super::edits::{Edited, Edits};
 use super::search::Search;
 use super::settings::{recent_text, user_rules};
 use super::walk::Walk;
@@ -15,8 +16,8 @@ use crate::import::{ImportReport, Loaded, NoticeKind, Place, Progress, SharedArg
 use crate::model::{LaneId, LaneKind, Role, SpanId, Trace};
 use crate::time::TimeRange;
 use crate::view::{
-    History, LegendEntry, Lod, NodeId, RowState, RowTree, Rows, Stats, Swatch, Viewport, Window,
-    instants_out_of_view, legend_of,
+    History, LegendEntry, Lod, NodeId, Note, RowState, RowTree, Rows, Stats, Swatch, Viewport,
+    Window, instants_out_of_view, legend_of,
 };
 
 /// What is under the pointer.
@@ -44,6 +45,8 @@ pub enum Gesture {
     Range(i64),
     /// The view is being moved.
     Pan,
+    /// A lane or group is being moved among those beside it.
+    Lane(NodeId),
 }
 
 /// What a context menu is about.
@@ -109,6 +112,10 @@ pub struct Document {
     pub tree: Arc<RowTree>,
     /// What the user did to them.
     pub row_state: RowState,
+    /// Marks of the user, by start.
+    pub notes: Arc<[Note]>,
+    /// What the user did to lanes and marks.
+    pub edits: Edits,
     /// The rows that show.
     pub rows: Rows,
     /// What happened while it was read.
@@ -308,6 +315,8 @@ impl Document {
             legend,
             rows: Rows::new(Arc::clone(&tree), &row_state),
             row_state,
+            notes: Arc::default(),
+            edits: Edits::default(),
             tree,
             analysis,
             causes: Causes::default(),
@@ -317,8 +326,39 @@ impl Document {
 
     /// Changes what shows of the lane tree.
     pub fn change_rows(&mut self, change: impl FnOnce(&mut RowState, &RowTree)) {
+        let before = self.edited();
         change(&mut self.row_state, &self.tree);
         self.rows = Rows::new(Arc::clone(&self.tree), &self.row_state);
+        let after = self.edited();
+        self.edits.changed(before, &after);
+    }
+
+    /// Changes the marks.
+    pub fn change_notes(&mut self, change: impl FnOnce(&mut Vec<Note>)) {
+        let before = self.edited();
+        let mut notes = self.notes.to_vec();
+        change(&mut notes);
+        notes.sort();
+        self.notes = notes.into();
+        let after = self.edited();
+        self.edits.changed(before, &after);
+    }
+
+    fn edited(&self) -> Edited {
+        Edited {
+            rows: self.row_state.clone(),
+            notes: Arc::clone(&self.notes),
+        }
+    }
+
+    /// Takes the last change of lanes and marks back, or does it again.
+    pub fn undo(&mut self, back: bool) {
+        let now = self.edited();
+        if let Some(then) = self.edits.step(back, now) {
+            self.notes = then.notes;
+            self.row_state = then.rows;
+            self.rows = Rows::new(Arc::clone(&self.tree), &self.row_state);
+        }
     }
 
     /// The loops that the user has chosen once a lane is the loop of its rank too, or once it no longer is; `None` where

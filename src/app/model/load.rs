@@ -15,7 +15,7 @@ use crate::app::model::settings;
 use crate::import::{self, ErrorKind, LoadError, OpenOptions, Phase, Progress};
 use crate::ranks::{self, How, Ranks, Watch};
 use crate::samples::SAMPLES;
-use crate::session::{NotFound, Session, content_key, is_session};
+use crate::session::{Session, WhereNow, content_key, is_session};
 
 /// How long the rate of reading is averaged over.
 const RATE_WINDOW: Duration = Duration::from_secs(2);
@@ -48,7 +48,7 @@ pub enum Outcome {
     /// Many ranks, one by one.
     Ranks(Box<Ranks>),
     /// A session with where its traces are, or which one is nowhere.
-    Session(Box<Session>, Result<[Vec<PathBuf>; 2], NotFound>),
+    Session(Box<Session>, WhereNow),
     /// Nothing could be read.
     Failed(LoadError),
 }

@@ -7,6 +7,7 @@ pub mod chain;
 pub mod command;
 pub mod compared;
 pub mod document;
+pub mod edits;
 pub mod facts;
 pub mod keys;
 pub mod latest;

@@ -102,6 +102,7 @@ pub fn options(doc: &Document, choice: &ExportChoice, span: Span, lanes: Lanes) 
         legend_used: choice.legend_used,
         title: choice.title.then(|| title(doc)),
         waits: selected_wait(doc).into_iter().collect(),
+        notes: Arc::clone(&doc.notes),
     }
 }
 

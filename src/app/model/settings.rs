@@ -15,7 +15,7 @@ use super::merged::{MAX_RECENT, MAX_TRACES, merged};
 use crate::export::png::TEXT;
 use crate::output;
 use crate::session::Look;
-use crate::view::Theme;
+use crate::view::{RowState, RowTree, Theme};
 
 /// Version of the file.
 const VERSION: u32 = 1;
@@ -161,6 +161,38 @@ impl LengthUnit {
         [(Self::Points, "px"), (Self::Cm, "cm"), (Self::In, "in")];
 }
 
+/// Which lanes are pinned and hidden in a trace that is opened for the first time: by parts of their names, in any case.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LanePreset {
+    /// Lanes that are pinned.
+    pub pin: Vec<String>,
+    /// Lanes and groups that are hidden.
+    pub hide: Vec<String>,
+}
+
+impl LanePreset {
+    /// Does it to the rows of a trace.
+    pub fn apply(&self, rows: &mut RowState, tree: &RowTree) {
+        let lower = |all: &[String]| -> Vec<String> {
+            let all = all.iter().map(|p| p.trim().to_lowercase());
+            all.filter(|p| !p.is_empty()).collect()
+        };
+        let (pin, hide) = (lower(&self.pin), lower(&self.hide));
+        for id in tree.ids() {
+            let node = tree.node(id);
+            let title = node.title.to_lowercase();
+            let any = |patterns: &[String]| patterns.iter().any(|p| title.contains(p));
+            if any(&hide) {
+                rows.hide(tree, id);
+            }
+            if any(&pin) && !node.kind.is_group() && !rows.pinned.contains(&node.key) {
+                rows.toggle_pin(tree, id);
+            }
+        }
+    }
+}
+
 /// What is remembered of one trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -198,6 +230,8 @@ pub struct Settings {
     pub exposed_columns: bool,
     /// Newest first. One entry may be several files opened together.
     pub recent: Vec<Vec<PathBuf>>,
+    /// Lanes of traces that are opened first.
+    pub lanes: LanePreset,
     /// Last PNG options.
     pub export: ExportChoice,
     /// Folder of the last export.
@@ -222,6 +256,7 @@ impl Default for Settings {
             colour_by_name: false,
             exposed_columns: true,
             recent: Vec::new(),
+            lanes: LanePreset::default(),
             export: ExportChoice::default(),
             export_folder: None,
             hints_seen: Vec::new(),

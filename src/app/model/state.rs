@@ -162,6 +162,9 @@ impl AppState {
             | Command::FollowLink
             | Command::RangeFromSpan => doc.span.is_some(),
             Command::ShowHidden => doc.rows.hidden_lanes() > 0,
+            Command::NextMark => !doc.notes.is_empty(),
+            Command::Undo => doc.edits.can(true),
+            Command::Redo => doc.edits.can(false),
             _ => true,
         }
     }

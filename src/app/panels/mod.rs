@@ -27,6 +27,7 @@ mod copying;
 mod inspector;
 mod lag;
 mod loading;
+mod marks;
 mod names;
 mod panel;
 mod rows;
@@ -52,6 +53,7 @@ const PANELS: &[Entry] = &[
     Entry::of::<Tabular<syncs::Syncs>>(),
     Entry::of::<whatif::WhatIfPanel>(),
     Entry::of::<verdict::VerdictPanel>(),
+    Entry::of::<marks::Marks>(),
 ];
 
 /// Shown first: what loading is for.

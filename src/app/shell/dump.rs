@@ -55,6 +55,8 @@ fn value(state: &AppState, panels: &mut Panels, dialog: Option<&Dialog>) -> Valu
             json!({ "runs": d.runs.iter().map(|r| r.title.as_str()).collect::<Vec<_>>() })
         }
         Some(Dialog::Export(_)) => json!("export"),
+        Some(Dialog::Text(_)) => json!("text"),
+        Some(Dialog::Lanes(_)) => json!("lanes"),
     };
     let written = state.last_written.as_ref().map(|p| p.display().to_string());
     json!({

@@ -69,6 +69,7 @@ impl Plan {
                 band: png.band,
                 lanes: png.lanes != Lanes::Band,
                 whole: true,
+                notes: png.notes.clone(),
                 ..Options::default()
             },
             header_width: match png.lane_names {

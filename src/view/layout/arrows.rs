@@ -143,11 +143,11 @@ fn scrolled_away(strip: &Strip<'_>, end: &End) -> Option<bool> {
 /// At the upper and lower edge of the canvas: the lanes that arrows lead to there.
 fn names(ctx: &mut Ctx<'_>, strip: &Strip<'_>, lanes: &[(bool, NodeId)], out: &mut Vec<Item>) {
     let theme = ctx.input.theme;
-    let tree = ctx.input.rows.tree();
+    let rows = ctx.input.rows;
     for below in [false, true] {
         let mut titles: Vec<&str> = Vec::new();
         for &(_, node) in lanes.iter().filter(|(b, _)| *b == below) {
-            titles.push(&tree.node(node).title);
+            titles.push(rows.title(node));
         }
         let Some(first) = titles.first() else {
             continue;

@@ -101,7 +101,8 @@ fn name(ctx: &Ctx<'_>, row: &Row, y: f32, beside: &str, out: &mut Vec<Item>) {
         n => n as f32 * SMALL_ADVANCE + 8.0,
     };
     let room = ctx.x0 - 10.0 - taken - at;
-    out.push(text((at, y), node.title.clone(), font, color, room));
+    let title = ctx.input.rows.title(row.node);
+    out.push(text((at, y), title, font, color, room));
 }
 
 fn beside(ctx: &Ctx<'_>, words: &str, y: f32, out: &mut Vec<Item>) {
@@ -177,6 +178,9 @@ fn note(ctx: &Ctx<'_>, node: NodeId, rect: Rect) -> (LaneNote, String) {
 /// From the node outwards, for screen readers.
 fn path(ctx: &Ctx<'_>, node: NodeId) -> String {
     let mut path = ctx.input.rows.tree().path(node);
+    if let Some(own) = path.last_mut() {
+        *own = ctx.input.rows.title(node);
+    }
     path.reverse();
     path.join(", ")
 }

@@ -22,6 +22,7 @@ mod lanes;
 mod legend;
 mod links;
 mod not_recorded;
+mod notes;
 mod overlay;
 mod overview;
 mod place;
@@ -37,12 +38,15 @@ pub use links::{BETWEEN, Frame, Links};
 pub use overview::{OverviewInput, overview, overview_viewport, window_edges};
 pub use ruler::{RULER, STEPS};
 
+use std::sync::Arc;
+
 use ctx::Ctx;
 use lanes::Strip;
 
 use super::draw::{Areas, DrawList, Item, SectionKind};
 use super::geom::{Rect, Size};
 use super::lod::Highlights;
+use super::note::Note;
 use super::rows::Rows;
 use super::theme::{Swatch, Theme};
 use super::viewport::Viewport;
@@ -135,6 +139,8 @@ pub struct Options {
     pub lanes: bool,
     /// Band and pinned lanes take the height they need, as in pictures; else at most 40 % each, and scroll.
     pub whole: bool,
+    /// Marks of the user, by start.
+    pub notes: Arc<[Note]>,
     /// Only this role keeps its colour, the others fade (a click on the legend).
     pub only: Option<Swatch>,
 }
@@ -151,6 +157,7 @@ impl Default for Options {
             band: true,
             lanes: true,
             whole: false,
+            notes: Arc::default(),
             only: None,
         }
     }
@@ -185,7 +192,8 @@ pub fn areas(input: &LayoutInput<'_>) -> Areas {
     let options = &input.options;
     let take = |on: bool, height: f32| if on { height } else { 0.0 };
     let ruler = take(options.ruler, RULER);
-    let steps = ruler + take(options.steps, STEPS);
+    let notes = ruler + take(options.ruler && !options.notes.is_empty(), notes::NOTES);
+    let steps = notes + take(options.steps, STEPS);
     let content = band_content_height(input.analysis);
     let most = |share: f32| match options.whole {
         true => f32::INFINITY,
@@ -205,7 +213,8 @@ pub fn areas(input: &LayoutInput<'_>) -> Areas {
     let across = |y0: f32, y1: f32| Rect::new(x0, y0, size.width, y1.max(y0));
     Areas {
         ruler: across(0.0, ruler),
-        steps: across(ruler, steps),
+        notes: across(ruler, notes),
+        steps: across(notes, steps),
         band: across(steps + gap, band),
         pinned: across(band, pinned),
         lanes: across(pinned, if options.lanes { size.height } else { pinned }),
@@ -296,6 +305,9 @@ pub fn layout(input: &LayoutInput<'_>) -> DrawList {
         ruler::steps(&mut ctx, areas.steps);
     }
     rules(&mut ctx, all);
+    if !areas.notes.is_empty() {
+        notes::notes(&mut ctx, areas.notes, areas.lanes.y1.max(areas.band.y1));
+    }
     overlay::selection(&mut ctx);
     ctx.section(SectionKind::Overlay, areas.lanes, arrows);
     ctx.list.drawn = ctx.drawn.take();

@@ -55,6 +55,8 @@ pub struct Rows {
     /// First row of each leaf that shows.
     at_leaf: BTreeMap<u32, u32>,
     hidden: usize,
+    /// What the user calls them.
+    names: BTreeMap<NodeId, String>,
 }
 
 struct Pass<'a> {
@@ -78,7 +80,7 @@ impl Rows {
             y: 0.0,
             hidden: 0,
         };
-        for &root in tree.roots() {
+        for root in state.ordered(&tree, tree.roots()) {
             pass.node(root, state.only.is_none(), pass.filter.is_empty());
         }
         let (rows, height, hidden) = (pass.out, pass.y, pass.hidden);
@@ -96,7 +98,10 @@ impl Rows {
             }
         }
         let (pinned, pinned_height) = (pins.out, pins.y);
+        let named = state.names.iter();
+        let names = named.filter_map(|(key, name)| Some((tree.find(key)?, name.clone())));
         Self {
+            names: names.collect(),
             height,
             pinned,
             pinned_height,
@@ -121,6 +126,7 @@ impl Rows {
             pinned_height: 0.0,
             at_leaf,
             hidden: 0,
+            names: BTreeMap::new(),
             tree,
         }
     }
@@ -129,6 +135,13 @@ impl Rows {
     #[must_use]
     pub fn tree(&self) -> &Arc<RowTree> {
         &self.tree
+    }
+
+    /// What a lane or group is called: as the user says, else by its title.
+    #[must_use]
+    pub fn title(&self, node: NodeId) -> &str {
+        let name = self.names.get(&node);
+        name.unwrap_or(&self.tree.node(node).title)
     }
 
     /// The rows that scroll.
@@ -242,7 +255,8 @@ impl Pass<'_> {
             return;
         }
         let shown = shown || self.state.only.as_ref() == Some(&node.key);
-        let matched = matched || node.title.to_lowercase().contains(&self.filter);
+        let name = self.state.names.get(&node.key).unwrap_or(&node.title);
+        let matched = matched || name.to_lowercase().contains(&self.filter);
         if !node.kind.is_group() {
             if shown && matched {
                 self.lane(id);
@@ -261,7 +275,7 @@ impl Pass<'_> {
         let gap = if below_header { 0.0 } else { GROUP_GAP };
         self.push(id, RowKind::Header, HEADER_HEIGHT, gap);
         let before = self.out.len();
-        for &child in &node.children {
+        for child in self.state.ordered(self.tree, &node.children) {
             self.node(child, shown, matched);
         }
         if self.out.len() == before {

@@ -203,6 +203,15 @@ impl RowTree {
         &self.roots
     }
 
+    /// A node and what is beside it in its group, in display order.
+    #[must_use]
+    pub fn beside(&self, id: NodeId) -> &[NodeId] {
+        match self.node(id).parent {
+            Some(parent) => &self.node(parent).children,
+            None => &self.roots,
+        }
+    }
+
     /// The node of a leaf of [`Lod::leaves`].
     #[must_use]
     pub fn of_leaf(&self, leaf: u32) -> NodeId {
