@@ -96,7 +96,7 @@ pub fn told(a: &Analysed) -> Vec<String> {
 }
 
 /// Whether a file begins as the JSON report does: traces have no such first key.
-fn is_report(path: &Path) -> bool {
+pub fn is_report(path: &Path) -> bool {
     let mut head = [0; 64];
     let read = open_regular(path).and_then(|mut f| f.read(&mut head));
     let head = &head[..read.unwrap_or(0)];

@@ -273,3 +273,33 @@ proptest! {
         prop_assert!(!shown.contains(&hidden), "{}", shown);
     }
 }
+
+#[test]
+fn a_saved_report_is_what_a_page_compares_with_and_digests_say_what_was_read() {
+    let dir = scratch("html_saved");
+    let [old, new] = ["torch_0_workers.json.gz", "torch_4_workers.json.gz"]
+        .map(|name| repository("sample_traces").join(name).display().to_string());
+    let (code, report, err) = run(&["report", &old, "--json"]);
+    assert_eq!(code, 0, "{err}");
+    let saved = dir.join("before.json");
+    fs::write(&saved, report).unwrap();
+    let saved = saved.display().to_string();
+    let with_trace = page(&[&new, "--before", &old]);
+    let with_report = page(&[&new, "--before", &saved, "--hash"]);
+    checked(&with_report);
+    let said = |page: &str| {
+        let at = page.find("id=\"compared\"").expect("the section");
+        let from = page[at..].find("<p class=\"said\">").expect("a sentence");
+        page[at + from..].lines().next().unwrap().to_owned()
+    };
+    assert_eq!(said(&with_trace), said(&with_report));
+    assert!(with_report.contains("which has no lanes to draw"));
+    let digest =
+        stallscope::import::sha256_of(Path::new(&new), &stallscope::import::Progress::new())
+            .unwrap();
+    assert!(with_report.contains(&format!("SHA-256 {digest}")));
+    assert!(!with_trace.contains("SHA-256"));
+    // What it reads is not written over.
+    let (code, _, err) = run(&["report", &new, "--before", &saved, "--html", &saved]);
+    assert_eq!(code, 2, "{err}");
+}

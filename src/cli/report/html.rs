@@ -3,15 +3,18 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::super::analyse;
+use super::super::analyse::{self, Analysed};
 use super::super::args::{Report, Scope};
 use super::super::both::Both;
 use super::super::png::name_of;
+use super::super::recordings::{self, Recorded};
 use super::super::table::{bytes, printable};
-use super::super::{CliError, EXIT_INCONCLUSIVE, load, recordings};
+use super::super::{CliError, EXIT_INCONCLUSIVE, load};
 use super::{json, options};
 use crate::analysis::Analysis;
+use crate::analysis::compare::{Alike, CompareOptions, Comparison, Recording, compare};
 use crate::export::html::{Before, HtmlInput, Privacy, html};
+use crate::import::{Progress, sha256_of};
 use crate::output;
 
 /// What a report begins with.
@@ -25,28 +28,11 @@ pub fn run(args: &Report, output: &Path, out: &mut dyn Write) -> Result<u8, CliE
     if !to_stdout {
         spare(output, named.chain(&args.scope.rules).map(AsRef::as_ref))?;
     }
-    let (own, both) = match &before {
-        None => {
-            let opened = load::open(&args.input.paths, &args.input.open)?;
-            (Some(analyse::analyse(opened, &args.scope)?), None)
-        }
-        Some(before) => {
-            let files = [before.clone(), args.input.paths.clone()];
-            (
-                None,
-                Some(Both::open(&files, &args.input.open, &args.scope)?),
-            )
-        }
-    };
-    let a = match (&own, &both) {
-        (Some(own), _) => own,
-        (None, Some(both)) => &both.sides[1].0,
-        (None, None) => return Ok(0),
-    };
-    let sides: Vec<&Analysis> = match &both {
-        Some(both) => both.sides.iter().map(|s| &s.0.analysis).collect(),
-        None => vec![&a.analysis],
-    };
+    let (own, old) = open(args)?;
+    let a = &own;
+    let old_analysis = old.as_ref().and_then(|o| o.analysed.as_ref());
+    let old_analysis = old_analysis.map(|o| &o.analysis);
+    let sides: Vec<&Analysis> = old_analysis.into_iter().chain([&a.analysis]).collect();
     if !to_stdout {
         let sources = sides.iter().flat_map(|a| a.trace().sources());
         spare(output, sources.map(|s| s.path.as_ref()))?;
@@ -66,22 +52,23 @@ pub fn run(args: &Report, output: &Path, out: &mut dyn Write) -> Result<u8, CliE
     let names = before
         .as_ref()
         .map(|b| [name_of(b), name_of(&args.input.paths)]);
-    let compared = both
-        .as_ref()
-        .zip(names.as_ref())
-        .map(|(both, names)| Before {
-            analysis: &both.sides[0].0.analysis,
-            recordings: both.sides.each_ref().map(|s| &s.1),
-            names: names.each_ref().map(String::as_str),
-            found: &both.found,
-        });
+    let compared = old.as_ref().zip(names.as_ref()).map(|(old, names)| Before {
+        analysis: old_analysis,
+        recordings: old.recordings.each_ref(),
+        names: names.each_ref().map(String::as_str),
+        found: &old.found,
+    });
+    let saved = before.iter().flatten().filter(|_| old_analysis.is_none());
+    let read = sides.iter().flat_map(|a| a.trace().sources());
+    let read = read.map(|source| source.path.as_path());
+    let files = files(saved.map(PathBuf::as_path).chain(read), args.html.hash);
     let page = html(&HtmlInput {
         analysis: &a.analysis,
         window: a.window,
         chosen: a.chosen,
         rank: a.rank,
         title: &name_of(&args.input.paths),
-        files: &files(&sides),
+        files: &files,
         command: &command(args, output, before.as_deref()),
         report: &report,
         before: compared,
@@ -99,11 +86,11 @@ pub fn run(args: &Report, output: &Path, out: &mut dyn Write) -> Result<u8, CliE
         printable(&output.display().to_string())
     };
     let size = bytes(page.len() as u64);
-    let headline = both
+    let headline = old
         .as_ref()
-        .map_or(String::new(), |b| format!(". {}", b.found.headline()));
+        .map_or(String::new(), |o| format!(". {}", o.found.headline()));
     let _ = writeln!(std::io::stderr().lock(), "{path}: {size}{headline}");
-    let refused = both.is_some_and(|b| b.found.refused.is_some());
+    let refused = old.is_some_and(|o| o.found.refused.is_some());
     Ok(if refused { EXIT_INCONCLUSIVE } else { 0 })
 }
 
@@ -118,10 +105,81 @@ fn spare<'a>(output: &Path, inputs: impl IntoIterator<Item = &'a Path>) -> Resul
     )))
 }
 
-/// The files that were read: before first.
-fn files(sides: &[&Analysis]) -> Vec<String> {
-    let sources = sides.iter().flat_map(|a| a.trace().sources());
-    sources.map(|s| s.path.display().to_string()).collect()
+/// The recording before the change.
+struct Old {
+    /// Its trace; none of a saved report.
+    analysed: Option<Analysed>,
+    /// What is compared: before, after.
+    recordings: [Recording; 2],
+    /// What may be said.
+    found: Comparison,
+}
+
+/// Opens what the report is about, and what it is compared with.
+fn open(args: &Report) -> Result<(Analysed, Option<Old>), CliError> {
+    let read = |scope: &Scope| {
+        let opened = load::open(&args.input.paths, &args.input.open)?;
+        analyse::analyse(opened, scope)
+    };
+    let Some(before) = &args.html.before else {
+        return Ok((read(&args.scope)?, None));
+    };
+    if recordings::is_report(before) {
+        return beside_saved(args, before, &read);
+    }
+    let files = [recordings::files(before), args.input.paths.clone()];
+    let Both { sides, found } = Both::open(&files, &args.input.open, &args.scope)?;
+    let [(old, before), (own, after)] = sides;
+    let old = Old {
+        analysed: Some(old),
+        recordings: [before, after],
+        found,
+    };
+    Ok((own, Some(old)))
+}
+
+/// Beside a report that was saved: the trace is read again where its steps must be of the class of that one's.
+fn beside_saved(
+    args: &Report,
+    before: &Path,
+    read: &dyn Fn(&Scope) -> Result<Analysed, CliError>,
+) -> Result<(Analysed, Option<Old>), CliError> {
+    let old = Recorded::read(before, &args.input.open, &args.scope)?.recording;
+    let recording = |a: &Analysed| Recorded::of(Path::new(""), a).recording;
+    let mut own = read(&args.scope)?;
+    let mut new = recording(&own);
+    let alike = Alike::of(&[old.clone()], &[new.clone()], None);
+    if alike.recomputed[1] {
+        own = read(&Scope {
+            steps: alike.class,
+            ..args.scope.clone()
+        })?;
+        new = recording(&own);
+    }
+    let options = CompareOptions {
+        alike,
+        ..CompareOptions::default()
+    };
+    let found = compare(&[old.clone()], &[new.clone()], &options);
+    let old = Old {
+        analysed: None,
+        recordings: [old, new],
+        found,
+    };
+    Ok((own, Some(old)))
+}
+
+/// The files that were read, before first, with their digests where those are asked for.
+fn files<'a>(paths: impl Iterator<Item = &'a Path>, hash: bool) -> Vec<String> {
+    let one = |path: &Path| {
+        let name = path.display().to_string();
+        match hash.then(|| sha256_of(path, &Progress::new())) {
+            None => name,
+            Some(Ok(digest)) => format!("{name} · SHA-256 {digest}"),
+            Some(Err(error)) => format!("{name} · no digest: {error}"),
+        }
+    };
+    paths.map(one).collect()
 }
 
 /// The command that makes the page again, as a shell reads it.
@@ -161,6 +219,9 @@ fn command(args: &Report, output: &Path, before: Option<&[PathBuf]>) -> String {
     }
     if args.html.show_paths {
         words.push("--paths".to_owned());
+    }
+    if args.html.hash {
+        words.push("--hash".to_owned());
     }
     let words: Vec<String> = words.into_iter().map(quoted).collect();
     words.join(" ")

@@ -50,8 +50,8 @@ pub struct HtmlInput<'a> {
 
 /// The recording before a change.
 pub struct Before<'a> {
-    /// Before.
-    pub analysis: &'a Analysis,
+    /// Before; none of a saved report.
+    pub analysis: Option<&'a Analysis>,
     /// What is compared of both: before, after.
     pub recordings: [&'a Recording; 2],
     /// What the two are called.

@@ -145,7 +145,13 @@ fn timeline(page: &mut Page<'_>, input: &HtmlInput<'_>, rows: &Rows, range: Time
 
 /// What changed, as lanes, parts and steps of both sides.
 pub(super) fn comparison(page: &mut Page<'_>, input: &HtmlInput<'_>, before: &super::Before<'_>) {
-    let analyses = [before.analysis, input.analysis];
+    let Some(old) = before.analysis else {
+        page.say(
+            "Of the recording before only its saved report is at hand, which has no lanes to draw.",
+        );
+        return;
+    };
+    let analyses = [old, input.analysis];
     let trees = analyses.map(|a| {
         let lod = Arc::new(Lod::build(a.trace(), a));
         Arc::new(RowTree::new(a.trace(), a, lod))
