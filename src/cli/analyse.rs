@@ -204,7 +204,7 @@ fn loop_lanes(trace: &Trace, scope: &Scope) -> Result<Vec<LaneId>, CliError> {
         let lane = trace.lane_ids().find(|&l| trace.lane(l).key == *key);
         lane.ok_or_else(|| {
             CliError::Usage(format!(
-                "There is no lane `{key}`: `stallscope report --json` lists them under `lanes`, as C<process>.<thread>."
+                "There is no lane `{key}`: `stallscope info` lists them, as C<process>.<thread>."
             ))
         })
     };

@@ -183,6 +183,11 @@ fn mistyped(paths: &[PathBuf]) -> Option<String> {
         .min()
         .filter(|(n, name)| *n <= 2 && *n < name.chars().count() / 2 + 1)?;
     let word = printable(word);
+    if near.0 == 0 {
+        return Some(format!(
+            "Options stand behind the command: `stallscope {word} …`."
+        ));
+    }
     Some(format!(
         "There is no command and no file `{word}`. Did you mean `stallscope {}`?",
         near.1

@@ -170,3 +170,13 @@ fn colours_are_few_and_only_where_they_are_asked_for() {
     let (_, out, _) = run(&limit);
     assert!(!out.contains('\u{1b}'), "{out}");
 }
+
+#[test]
+fn options_before_a_command_are_told_where_they_belong() {
+    let (code, _, err) = run(&["--color", "never", "report", "x.json"]);
+    assert_eq!(code, 2);
+    assert!(
+        err.contains("behind the command: `stallscope report …`"),
+        "{err}"
+    );
+}
