@@ -204,6 +204,7 @@ impl Drawn {
             lanes: match args.lanes {
                 Lanes::Shown => png::Lanes::AsShown,
                 Lanes::All => png::Lanes::All,
+                Lanes::Dense => png::Lanes::Dense,
                 Lanes::Band => png::Lanes::Band,
             },
             title: title(args, &paths),
@@ -262,7 +263,7 @@ impl Drawn {
         let spans = chain_spans(analysis, &self.options.waits).into_iter();
         let shows = |span| match self.options.lanes {
             png::Lanes::AsShown => self.rows.of_span(analysis.trace(), span).is_some(),
-            png::Lanes::All => true,
+            png::Lanes::All | png::Lanes::Dense => true,
             png::Lanes::Band => false,
         };
         spans.filter(|&span| !shows(span)).count()

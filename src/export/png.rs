@@ -45,6 +45,8 @@ pub enum Lanes {
     AsShown,
     /// All lanes, all groups open.
     All,
+    /// All lanes, all groups open, in rows of few points.
+    Dense,
     /// No lane, only the overlap band.
     Band,
 }

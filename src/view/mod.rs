@@ -4,6 +4,7 @@
 //! [`layout`] turns a [`LayoutInput`] into a [`DrawList`]; window, PNG export and tests use the same list.
 
 mod compare;
+mod dense;
 mod draw;
 mod entry;
 mod geom;
@@ -20,6 +21,7 @@ pub mod ticks;
 mod viewport;
 
 pub use compare::{CompareInput, ComparePicture, CompareSide, comparison as compare_picture};
+pub use dense::{DensePart, dense_part};
 pub use draw::{
     Align, Areas, ArrowEnd, DrawList, Font, Hit, Item, LaneNote, Mark, MarkKind, Section,
     SectionKind, Stats, Target, Text, arrow_curve,
@@ -42,9 +44,10 @@ pub use ranks::{
     MOST_CELLS, ROW_HEIGHTS, RankOrder, RanksInput, RanksPicture, fitting_row_height, ranks_picture,
 };
 pub use rows::{
-    Busy, COUNTER_HEIGHT, GROUP_GAP, HEADER_HEIGHT, INSTANT_HEIGHT, LANE_GAP, MAX_OPEN_COUNTERS,
-    MAX_OPEN_FRAMES, MAX_OPEN_WORKERS, Node, NodeId, NodeKind, QUIET_SHARE, ROW_HEIGHT, Row,
-    RowKind, RowState, RowTree, Rows, SUMMARY_HEIGHT, Summary, instants_out_of_view,
+    Busy, COUNTER_HEIGHT, DENSE_HEIGHTS, GROUP_GAP, HEADER_HEIGHT, INSTANT_HEIGHT, LANE_GAP,
+    MAX_OPEN_COUNTERS, MAX_OPEN_FRAMES, MAX_OPEN_WORKERS, Node, NodeId, NodeKind, QUIET_SHARE,
+    ROW_HEIGHT, Row, RowKind, RowState, RowTree, Rows, SUMMARY_HEIGHT, Summary,
+    instants_out_of_view,
 };
 pub use steps::{StepsInput, steps as steps_picture};
 pub use theme::{READABLE, Swatch, Theme, contrast};

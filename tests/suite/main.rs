@@ -11,6 +11,7 @@ mod analysis_verdicts;
 mod architecture;
 mod arrows;
 mod callers;
+mod calm;
 mod cause;
 mod cli;
 mod cli_check;

@@ -128,8 +128,7 @@ fn annotations_and_python_frames_have_rows_of_their_own() {
         [
             "GPU 0",
             "  stream 7",
-            "  stream 7 annotations",
-            "  stream 7 sync",
+            "  + Annotations (2)",
             "Main process 1",
             "  main thread",
             "  CUDA API",

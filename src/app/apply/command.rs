@@ -59,6 +59,7 @@ impl App {
             Command::ExposedColumns => state.settings.exposed_columns ^= true,
             Command::ExpandAll => state.on_doc(|doc| doc.collapse_all(false)),
             Command::CollapseAll => state.on_doc(|doc| doc.collapse_all(true)),
+            Command::DenseLanes => navigate::dense(state),
             Command::UseAsLoop => self.use_as_loop(ctx),
             Command::ToggleGroup => self.on_lane(ctx, |_, group| group.map(Action::ToggleNode)),
             Command::RenameLane => self.on_lane(ctx, |lane, _| Some(Action::AskName(lane))),

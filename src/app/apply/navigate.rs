@@ -16,6 +16,8 @@ pub const KEY_PAN: f64 = 0.1;
 pub const FINE_PAN: f64 = 0.01;
 /// Points that a key scrolls lanes by.
 pub const KEY_SCROLL: f32 = 160.0;
+/// Share of its length that the part where nearly all spans are has as margins.
+pub const DENSE_MARGIN: f64 = 0.01;
 /// A span of this width can be seen, points.
 const SEEN: f64 = 3.0;
 /// A span or wait that comes into view takes at least this share of it.
@@ -56,11 +58,31 @@ pub fn scroll(state: &mut AppState, by: f32) {
     }
 }
 
-/// Shows the whole trace.
+/// Shows the whole trace; where few spans stretch it, first the part where nearly all are, and says so.
 pub fn fit(state: &mut AppState) {
-    if let Some(doc) = &state.doc {
-        state.go_to(doc.viewport.fit_window());
+    let Some(doc) = &state.doc else {
+        return;
+    };
+    let whole = doc.viewport.fit_window();
+    let part = doc.dense.as_ref().map(|part| {
+        let window = doc.viewport.window_of(part.range, DENSE_MARGIN);
+        (window, part.text())
+    });
+    match part.filter(|(window, _)| !same(*window, doc.viewport.window())) {
+        Some((window, text)) => {
+            state.say(text);
+            state.go_to(window);
+        }
+        None => state.go_to(whole),
     }
+}
+
+/// Makes lanes rows of few points, or rows with names again.
+pub fn dense(state: &mut AppState) {
+    state.settings.dense_lanes ^= true;
+    let dense = state.settings.dense_lanes;
+    state.on_doc(|doc| doc.change_rows(|rows, _| rows.dense = dense));
+    state.say_switch("Dense lanes", dense);
 }
 
 /// Fills the view with the selection.

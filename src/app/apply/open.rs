@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use egui::{Context, ViewportCommand};
 
+use super::navigate::DENSE_MARGIN;
 use super::remember::recall;
 use super::window::App;
 use crate::app::canvas::Focus;
@@ -215,6 +216,18 @@ impl App {
             for text in gone {
                 state.say(text);
             }
+        }
+        let dense = state.settings.dense_lanes;
+        if doc.row_state.dense != dense {
+            doc.change_rows(|rows, _| rows.dense = dense);
+        }
+        // Where it was looked at before, it is looked at as it was.
+        if doc.viewport.is_fit()
+            && let Some(part) = doc.dense.take()
+        {
+            doc.viewport.zoom_to(part.range, DENSE_MARGIN);
+            state.say(part.text());
+            doc.dense = Some(part);
         }
         doc.history.record(doc.viewport.window(), 0);
         let title = format!("{} – Stallscope", doc.name);

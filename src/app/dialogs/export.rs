@@ -123,6 +123,7 @@ fn options_ui(ui: &mut Ui, dialog: &mut ExportDialog, has_selection: bool) {
     ui.horizontal(|ui| {
         ui.radio_value(&mut dialog.lanes, Lanes::AsShown, "as shown");
         ui.radio_value(&mut dialog.lanes, Lanes::All, "all expanded");
+        ui.radio_value(&mut dialog.lanes, Lanes::Dense, "dense");
         ui.radio_value(&mut dialog.lanes, Lanes::Band, "band only");
     });
     let choice = &mut dialog.choice;

@@ -135,6 +135,7 @@ commands! {
     ExposedColumns View "Exposed columns" "Shows or hides the columns behind exposed waits." [Shortcut::typed(Key::X)];
     ExpandAll View "Expand all lanes" "Opens every group of the lane tree." [];
     CollapseAll View "Collapse all lanes" "Closes every group of the lane tree." [];
+    DenseLanes View "Dense lanes" "Rows of few points without names, so that more than a hundred lanes fit one screen; again: rows with names." [Shortcut::typed(Key::V)];
     UseAsLoop View "Use as training loop" "Takes the lane of the selected span, or under the pointer, for its rank's training loop; again: lets the evidence choose. Reads the files again." [];
     ToggleGroup View "Open or close group" "Opens or closes the group of the lane of the selected span, or under the pointer." [Shortcut::typed(Key::G)];
     RenameLane View "Rename lane…" "Calls the lane of the selected span, or under the pointer, something else." [Shortcut::typed(Key::F2)];

@@ -16,8 +16,8 @@ use crate::import::{ImportReport, Loaded, NoticeKind, Place, Progress, SharedArg
 use crate::model::{LaneId, LaneKind, Role, SpanId, Trace};
 use crate::time::TimeRange;
 use crate::view::{
-    History, LegendEntry, Lod, NodeId, Note, RowState, RowTree, Rows, Stats, Swatch, Viewport,
-    Window, instants_out_of_view, legend_of,
+    DensePart, History, LegendEntry, Lod, NodeId, Note, RowState, RowTree, Rows, Stats, Swatch,
+    Viewport, Window, dense_part, instants_out_of_view, legend_of,
 };
 
 /// What is under the pointer.
@@ -164,6 +164,8 @@ pub struct Document {
     pub only: Option<Swatch>,
     /// Index in [`Analysis::ranks`] of the rank that tables are about; `None` = all.
     pub scope: Option<usize>,
+    /// Where nearly all spans are, where few others stretch the axis.
+    pub dense: Option<DensePart>,
     /// Reads args of spans; not for the UI thread.
     pub args: Arc<SharedArgs>,
     /// What the last frame's level of detail did.
@@ -307,6 +309,7 @@ impl Document {
             chain: None,
             only: None,
             scope: None,
+            dense: dense_part(&trace),
             args,
             stats: Stats::default(),
             report,

@@ -226,6 +226,8 @@ pub struct Settings {
     pub reduce_motion: bool,
     /// Shade spans of a layer by name.
     pub colour_by_name: bool,
+    /// Rows of few points without names.
+    pub dense_lanes: bool,
     /// Columns behind exposed waits.
     pub exposed_columns: bool,
     /// Newest first. One entry may be several files opened together.
@@ -254,6 +256,7 @@ impl Default for Settings {
             details_open: true,
             reduce_motion: false,
             colour_by_name: false,
+            dense_lanes: false,
             exposed_columns: true,
             recent: Vec::new(),
             lanes: LanePreset::default(),

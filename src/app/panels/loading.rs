@@ -24,6 +24,8 @@ const DETAIL: f32 = 4.0;
 pub struct Maker {
     title: String,
     batches: Vec<MadeBatch>,
+    /// Those of them that are drawn: what is drawn over and no late one is left out, see [`CELLS`].
+    drawn: Vec<u32>,
     /// Length of each block's wait, ns.
     waited: Vec<i64>,
     /// Median time in which it made one, ns.
@@ -51,6 +53,7 @@ pub fn makers(analysis: &Analysis, rank: usize, window: TimeRange) -> Vec<Maker>
             out.push(Maker {
                 title,
                 batches: Vec::new(),
+                drawn: Vec::new(),
                 waited: Vec::new(),
                 median: 0,
                 told: 0,
@@ -69,8 +72,31 @@ pub fn makers(analysis: &Analysis, rank: usize, window: TimeRange) -> Vec<Maker>
         let mut times: Vec<i64> = maker.batches.iter().map(|b| b.range.len()).collect();
         times.sort_unstable();
         maker.median = times[times.len() / 2];
+        maker.drawn = drawn(&maker.batches, window);
     }
     out
+}
+
+/// Parts of the time axis that blocks are told apart by: as many as a wide screen has pixels, so that a frame costs the
+/// same however many batches there are.
+const CELLS: i64 = 4_096;
+
+/// The batches that are drawn: those that end in another cell than all before, late ones and others each for themselves.
+fn drawn(batches: &[MadeBatch], window: TimeRange) -> Vec<u32> {
+    let cell = (window.len() / CELLS).max(1);
+    let mut reach = [i64::MIN; 2];
+    let ends_later = |(_, batch): &(u32, &MadeBatch)| {
+        let reach = &mut reach[usize::from(batch.late == Some(true))];
+        let end = batch.range.end.div_euclid(cell);
+        let later = end > *reach;
+        *reach = end.max(*reach);
+        later
+    };
+    (0..)
+        .zip(batches)
+        .filter(ends_later)
+        .map(|(i, _)| i)
+        .collect()
 }
 
 /// A file that took some of the waiting.
@@ -202,16 +228,17 @@ fn row_ui(ui: &mut Ui, maker: &Maker, window: TimeRange, look: &Look, actions: &
         rect: lane,
         fill: look.theme.lane,
     }];
-    let pointer = response.hover_pos();
-    let mut under = None;
+    let ends = |batch: &MadeBatch| at(batch.range.end).max(at(batch.range.start) + 1.0);
+    // Of one worker they come one after the other.
+    let under = response.hover_pos().and_then(|p| {
+        let next = maker.batches.partition_point(|b| at(b.range.start) <= p.x);
+        let i = next.checked_sub(1)?;
+        (p.x <= ends(&maker.batches[i])).then_some(i)
+    });
     // What ends within a pixel that is filled changes nothing, but a late one does.
     let mut reach = [f32::MIN; 2];
-    for (i, batch) in maker.batches.iter().enumerate() {
-        let x0 = at(batch.range.start);
-        let x1 = at(batch.range.end).max(x0 + 1.0);
-        if pointer.is_some_and(|p| x0 <= p.x && p.x <= x1) {
-            under = Some(i);
-        }
+    for batch in maker.drawn.iter().map(|&i| &maker.batches[i as usize]) {
+        let (x0, x1) = (at(batch.range.start), ends(batch));
         let reach = &mut reach[usize::from(batch.late == Some(true))];
         if x1 > *reach {
             *reach = x1;

@@ -15,6 +15,14 @@ use crate::time::TimeRange;
 /// Looks at a table: with its order, and a stamp that changes whenever the figures do.
 pub type UseTable<'a> = &'a mut dyn FnMut(&dyn Table, &mut TableState, u64);
 
+/// Whether torch.profiler wrote any of the files: what is said of it alone is said of its traces alone.
+#[must_use]
+pub fn by_torch(doc: &Document) -> bool {
+    let sources = doc.trace.sources().iter();
+    let mut torch = sources.filter(|s| s.tracer.key == "torch");
+    torch.any(|s| s.producer.contains("torch"))
+}
+
 /// A tab of the details panel. It owns what it is asked, its figures and the order of its table, all of one open trace.
 pub trait Panel: Send {
     /// Its title, and a line that explains it.

@@ -3,7 +3,7 @@
 use egui::{Ui, vec2};
 use egui_plot::{AxisHints, Bar, BarChart, Plot};
 
-use super::panel::{Scope, TablePanel};
+use super::panel::{Scope, TablePanel, by_torch};
 use super::rows;
 use crate::analysis::{ColumnSummary, Pace, StepRow};
 use crate::app::model::action::{Action, Actions};
@@ -23,7 +23,9 @@ const MAX_BARS: usize = 400;
 /// A few steps do not fill the chart.
 const MIN_BARS: f64 = 12.0;
 
-const NONE: &str = "No steps found: no ProfilerStep, NVTX or step spans, and no fetch spans to derive them from. \
+const NONE: &str = "No steps found: no spans that are named as steps, and no fetch spans to derive them from. Mark steps with \
+    ranges, or name your own in a rule.";
+const NONE_OF_TORCH: &str = "No steps found: no ProfilerStep, NVTX or step spans, and no fetch spans to derive them from. \
     Give torch.profiler a schedule and call prof.step(), or mark steps with an NVTX range.";
 
 /// Columns.
@@ -83,8 +85,9 @@ impl TablePanel for StepsPanel {
         }
     }
 
-    fn empty(_doc: &Document, steps: &Steps) -> Option<&'static str> {
-        steps.rows.is_empty().then_some(NONE)
+    fn empty(doc: &Document, steps: &Steps) -> Option<&'static str> {
+        let why = if by_torch(doc) { NONE_OF_TORCH } else { NONE };
+        steps.rows.is_empty().then_some(why)
     }
 
     fn above_ui(ui: &mut Ui, steps: &Steps, look: &Look, actions: &mut Actions) {

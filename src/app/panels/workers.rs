@@ -3,7 +3,7 @@
 use egui::Ui;
 
 use super::loading::{Maker, WaitedFile, files_ui, makers, makers_ui, waited_files};
-use super::panel::{Scope, TablePanel};
+use super::panel::{Scope, TablePanel, by_torch};
 use super::rows;
 use crate::analysis::WorkerRow;
 use crate::app::model::action::Actions;
@@ -14,8 +14,10 @@ use crate::app::widgets::table::TableState;
 use crate::columns::WORKER;
 use crate::time::{TimeRange, about_ns};
 
-const NONE: &str = "No loading work is in this trace. torch.profiler records only the main process: open the DFTracer \
-    files of the same run beside it, or record with nsys. With 0 workers there are none: the training loop loads.";
+const NONE: &str = "No loading work is in this trace: name the spans of loader workers, or open a recording of them beside \
+    it. With 0 workers there are none: the training loop loads.";
+const NONE_OF_TORCH: &str = "No loading work is in this trace. torch.profiler records only the main process: open the \
+    DFTracer files of the same run beside it, or record with nsys. With 0 workers there are none: the training loop loads.";
 
 /// Columns.
 const WIDTHS: &str = "process=90 rank=50 load=105 util=85 hidden=105 exposed=105 unrecorded=105 during_wait=105 n=70 \
@@ -69,8 +71,9 @@ impl TablePanel for Workers {
         }
     }
 
-    fn empty(_doc: &Document, figures: &Loading) -> Option<&'static str> {
-        figures.rows.is_empty().then_some(NONE)
+    fn empty(doc: &Document, figures: &Loading) -> Option<&'static str> {
+        let why = if by_torch(doc) { NONE_OF_TORCH } else { NONE };
+        figures.rows.is_empty().then_some(why)
     }
 
     fn above_ui(ui: &mut Ui, figures: &Loading, look: &Look, actions: &mut Actions) {

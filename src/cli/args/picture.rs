@@ -109,6 +109,8 @@ pub enum Lanes {
     Shown,
     /// Every lane, nothing collapsed.
     All,
+    /// Every lane, in rows of 4 to 8 points without names.
+    Dense,
     /// Only the overlap band.
     Band,
 }

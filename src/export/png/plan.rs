@@ -50,10 +50,11 @@ impl Plan {
             return Err(PngError::EmptyRange);
         }
         let rows = match png.lanes {
-            Lanes::All => Rows::new(
+            Lanes::All | Lanes::Dense => Rows::new(
                 rows.tree().clone(),
                 &RowState {
                     expand_all: true,
+                    dense: png.lanes == Lanes::Dense,
                     ..RowState::default()
                 },
             ),

@@ -17,6 +17,8 @@ const INDENT: f32 = 12.0;
 
 /// Narrower names have nothing beside them, points.
 const NARROW: f32 = 132.0;
+/// Least height of a lane that has a name beside it, points.
+const NAME_HEIGHT: f32 = 11.0;
 
 /// Names of the rows of a strip.
 pub(super) fn names(ctx: &mut Ctx<'_>, strip: &Strip<'_>) {
@@ -56,8 +58,11 @@ pub(super) fn names(ctx: &mut Ctx<'_>, strip: &Strip<'_>) {
             true => "",
             false => note.1.as_str(),
         };
-        name(ctx, row, y, words, &mut items);
-        beside(ctx, words, y, &mut items);
+        // Dense rows have no room for names: the pointer and readers get them.
+        if rect.height() >= NAME_HEIGHT {
+            name(ctx, row, y, words, &mut items);
+            beside(ctx, words, y, &mut items);
+        }
         ctx.list.lanes.push(note.0);
         target(
             ctx,
@@ -89,7 +94,10 @@ fn name(ctx: &Ctx<'_>, row: &Row, y: f32, beside: &str, out: &mut Vec<Item>) {
             color: theme.text,
         });
     }
-    let quiet = node.kind == NodeKind::Quiet || node.kind == NodeKind::Recorder;
+    let quiet = matches!(
+        node.kind,
+        NodeKind::Quiet | NodeKind::Recorder | NodeKind::Marks
+    );
     let (font, color) = match (group, quiet) {
         (true, false) => (Font::Strong, theme.text),
         (true, true) => (Font::Strong, theme.weak),
@@ -102,6 +110,14 @@ fn name(ctx: &Ctx<'_>, row: &Row, y: f32, beside: &str, out: &mut Vec<Item>) {
     };
     let room = ctx.x0 - 10.0 - taken - at;
     let title = ctx.input.rows.title(row.node);
+    // Collapsed, a GPU is one row of all that it does.
+    let merged = matches!(node.kind, NodeKind::Gpu(_))
+        && row.kind == RowKind::Summary
+        && node.children.len() > 1;
+    let title = match merged {
+        true => format!("{title} · all streams"),
+        false => title.to_owned(),
+    };
     out.push(text((at, y), title, font, color, room));
 }
 

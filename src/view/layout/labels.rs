@@ -9,6 +9,9 @@ use crate::view::label::{MIN_LABEL_WIDTH, MONO_ADVANCE, PADDING, capacity, with_
 
 use super::MAX_LABELS;
 
+/// From this height a label fits into a span, points: the strip of a collapsed group is lower.
+pub(super) const LABEL_HEIGHT: f32 = 10.0;
+
 /// A span that has room for a label.
 pub(super) struct Candidate {
     pub rect: Rect,

@@ -4,7 +4,7 @@ use super::ctx::Ctx;
 use super::place::{Layers, Place};
 use super::runs::{MIN_PRIORITY_WIDTH, OWN_WIDTH, Run, Runs};
 use super::{collectives, counters, instants, labels, not_recorded, style, tails, waits};
-use crate::analysis::LayerClass;
+use crate::analysis::{LayerClass, LayerId};
 use crate::model::{LaneKind, SpanId};
 use crate::view::draw::{Item, Mark, MarkKind, SectionKind};
 use crate::view::entry::LegendEntry;
@@ -17,6 +17,18 @@ pub(super) const BAR_INSET: f32 = 1.0;
 
 /// The same in the row of a collapsed group, points: a strip, less loud than a lane.
 const SUMMARY_INSET: f32 = 3.0;
+
+/// The same of a row: half of it in dense rows.
+fn inset(row: &Row) -> f32 {
+    if row.height < DENSE {
+        BAR_INSET / 2.0
+    } else {
+        BAR_INSET
+    }
+}
+
+/// Lower rows have no room for texts and tails, points.
+const DENSE: f32 = 10.0;
 
 /// Rows that scroll together.
 pub(super) struct Strip<'a> {
@@ -41,9 +53,9 @@ pub(super) fn strip(ctx: &mut Ctx<'_>, strip: &Strip<'_>) {
             pinned: strip.pinned,
             bar: Rect::new(
                 ctx.x0,
-                row.y + strip.dy + BAR_INSET,
+                row.y + strip.dy + inset(row),
                 ctx.x1(),
-                row.y + strip.dy + row.height - BAR_INSET,
+                row.y + strip.dy + row.height - inset(row),
             ),
             gpu: false,
             recorder: false,
@@ -169,7 +181,7 @@ fn lane_row(ctx: &mut Ctx<'_>, at: (u32, u16), place: Place, out: &mut Layers) {
     }
     // With their spans faded they would be louder than those.
     let loud = ctx.input.hits.is_none() && ctx.legend_opacity(Swatch::Cpu) == 100;
-    if ctx.input.options.tails && loud {
+    if ctx.input.options.tails && loud && place.bar.height() >= DENSE {
         tails::row(ctx, at, place, out);
     }
     chosen(ctx, at, place, out);
@@ -276,7 +288,15 @@ fn draw(ctx: &mut Ctx<'_>, mark: &Mark, run: &Run, place: Place, out: &mut Layer
         return;
     }
     ctx.list.stats.single_spans += 1;
-    if ctx.input.options.color_by_name {
+    if mark.layer == LayerId::OTHER && !summary {
+        // Nobody knows what it is for: equal names have equal hues.
+        let tone = theme.of_name(ctx.input.trace.span_name(mark.first));
+        let opacity = ctx.opacity(mark.class, place.gpu);
+        look.fill = tone.percent(opacity).over(theme.lane);
+        look.border = (!theme.dark).then(|| theme.outline(tone).percent(opacity));
+        look.edge = Some(tone.shade(60).percent(opacity));
+        look.label = theme.readable(look.fill, theme.text);
+    } else if ctx.input.options.color_by_name {
         look.fill = style::vary(look.fill, ctx.input.trace.spans().name(mark.first));
     }
     span(ctx, mark, &look, out);
@@ -288,7 +308,8 @@ fn draw(ctx: &mut Ctx<'_>, mark: &Mark, run: &Run, place: Place, out: &mut Layer
         });
     }
     let wide = run.x1 - run.x0 >= f64::from(crate::view::label::MIN_LABEL_WIDTH);
-    if wide && !summary && ctx.input.options.labels && !labelled_elsewhere(ctx, mark) {
+    let high = place.bar.height() >= labels::LABEL_HEIGHT;
+    if wide && high && !summary && ctx.input.options.labels && !labelled_elsewhere(ctx, mark) {
         out.labels.push(labels::Candidate {
             rect: mark.rect,
             span: mark.first,
@@ -493,7 +514,7 @@ fn draw_chosen(ctx: &Ctx<'_>, mark: &Mark, out: &mut Layers) {
         });
     }
     let roomy = mark.rect.width() >= crate::view::label::MIN_LABEL_WIDTH
-        && mark.rect.height() >= LABEL_HEIGHT;
+        && mark.rect.height() >= labels::LABEL_HEIGHT;
     if roomy && mark.count == 1 {
         out.labels.push(labels::Candidate {
             rect: mark.rect,
@@ -504,6 +525,3 @@ fn draw_chosen(ctx: &Ctx<'_>, mark: &Mark, out: &mut Layers) {
         });
     }
 }
-
-/// From this height a label fits into a span, points: the strip of a collapsed group is lower.
-const LABEL_HEIGHT: f32 = 10.0;

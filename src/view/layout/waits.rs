@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::ctx::{Ctx, short_time, text};
-use super::labels::{Written, text_rect, visible};
+use super::labels::{LABEL_HEIGHT, Written, text_rect, visible};
 use super::place::{Layers, Place, target};
 use super::runs::{Run, Runs};
 use super::style::{style, wait_unknown};
@@ -49,7 +49,7 @@ pub(super) fn row(ctx: &mut Ctx<'_>, wait: &WaitRow, place: Place, out: &mut Lay
     for i in a..b {
         let (id, inner) = (wait.spans[i], wait.inner[i]);
         let range = spans.range(id);
-        if range.clip(ctx.window).len() as f64 >= least {
+        if range.clip(ctx.window).len() as f64 >= least && place.bar.height() >= LABEL_HEIGHT {
             let parts = Parts {
                 exposed: &wait.exposed,
                 unrecorded: &wait.unrecorded,

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use super::state::RowState;
 use super::tree::{NodeId, NodeKind, RowTree};
 use super::{
-    COUNTER_HEIGHT, GROUP_GAP, HEADER_HEIGHT, INSTANT_HEIGHT, LANE_GAP, ROW_HEIGHT, SUMMARY_HEIGHT,
+    COUNTER_HEIGHT, DENSE_HEIGHTS, GROUP_GAP, HEADER_HEIGHT, INSTANT_HEIGHT, LANE_GAP, MANY_LANES,
+    ROW_HEIGHT, SUMMARY_HEIGHT,
 };
 use crate::model::{SpanId, Trace};
 
@@ -59,9 +60,43 @@ pub struct Rows {
     names: BTreeMap<NodeId, String>,
 }
 
+/// Heights of rows and gaps, points.
+#[derive(Clone, Copy)]
+struct Heights {
+    row: f32,
+    counter: f32,
+    instants: f32,
+    lane_gap: f32,
+    group_gap: f32,
+}
+
+impl Heights {
+    fn of(tree: &RowTree, state: &RowState) -> Self {
+        if !state.dense {
+            return Self {
+                row: ROW_HEIGHT,
+                counter: COUNTER_HEIGHT,
+                instants: INSTANT_HEIGHT,
+                lane_gap: LANE_GAP,
+                group_gap: GROUP_GAP,
+            };
+        }
+        let many = tree.lod().leaves().len() >= MANY_LANES;
+        let row = DENSE_HEIGHTS[usize::from(many)];
+        Self {
+            row,
+            counter: row * 2.0,
+            instants: row,
+            lane_gap: if many { 0.0 } else { 1.0 },
+            group_gap: 1.0,
+        }
+    }
+}
+
 struct Pass<'a> {
     tree: &'a RowTree,
     state: &'a RowState,
+    heights: Heights,
     filter: String,
     out: Vec<Row>,
     y: f32,
@@ -75,6 +110,7 @@ impl Rows {
         let mut pass = Pass {
             tree: &tree,
             state,
+            heights: Heights::of(&tree, state),
             filter: state.filter.trim().to_lowercase(),
             out: Vec::new(),
             y: 0.0,
@@ -87,6 +123,7 @@ impl Rows {
         let mut pins = Pass {
             tree: &tree,
             state,
+            heights: Heights::of(&tree, state),
             filter: String::new(),
             out: Vec::new(),
             y: 0.0,
@@ -267,12 +304,16 @@ impl Pass<'_> {
         }
         let searching = !self.filter.is_empty() || self.state.only.is_some();
         if !searching && self.state.is_collapsed(self.tree, id) {
-            self.push(id, RowKind::Summary, SUMMARY_HEIGHT, GROUP_GAP);
+            self.push(id, RowKind::Summary, SUMMARY_HEIGHT, self.heights.group_gap);
             return;
         }
         let mark = (self.out.len(), self.y);
         let below_header = self.out.last().map(|r| r.kind) == Some(RowKind::Header);
-        let gap = if below_header { 0.0 } else { GROUP_GAP };
+        let gap = if below_header {
+            0.0
+        } else {
+            self.heights.group_gap
+        };
         self.push(id, RowKind::Header, HEADER_HEIGHT, gap);
         let before = self.out.len();
         for child in self.state.ordered(self.tree, &node.children) {
@@ -288,11 +329,21 @@ impl Pass<'_> {
         let leaf = match self.tree.node(id).kind {
             NodeKind::Leaf(leaf) => leaf,
             NodeKind::Counter(i) => {
-                self.push(id, RowKind::Counter(i), COUNTER_HEIGHT, LANE_GAP);
+                self.push(
+                    id,
+                    RowKind::Counter(i),
+                    self.heights.counter,
+                    self.heights.lane_gap,
+                );
                 return;
             }
             NodeKind::Instants(i) => {
-                self.push(id, RowKind::Instants(i), ROW_HEIGHT, LANE_GAP);
+                self.push(
+                    id,
+                    RowKind::Instants(i),
+                    self.heights.row,
+                    self.heights.lane_gap,
+                );
                 return;
             }
             _ => return,
@@ -300,14 +351,14 @@ impl Pass<'_> {
         let lod = self.tree.lod();
         let info = lod.leaf(leaf);
         for sub in 0..info.rows.len() {
-            let gap = if sub == 0 { LANE_GAP } else { 0.0 };
+            let gap = if sub == 0 { self.heights.lane_gap } else { 0.0 };
             let sub = u16::try_from(sub).unwrap_or(u16::MAX);
-            self.push(id, RowKind::Lane { leaf, sub }, ROW_HEIGHT, gap);
+            self.push(id, RowKind::Lane { leaf, sub }, self.heights.row, gap);
         }
         // Once per lane, below the first of its parts.
         let first = lod.leaves_of(info.lane).next() == Some(leaf);
         if let Some(i) = lod.instants_of(info.lane).filter(|_| first) {
-            self.push(id, RowKind::Instants(i), INSTANT_HEIGHT, 0.0);
+            self.push(id, RowKind::Instants(i), self.heights.instants, 0.0);
         }
     }
 

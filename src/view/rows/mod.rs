@@ -28,6 +28,10 @@ pub const INSTANT_HEIGHT: f32 = 12.0;
 pub const LANE_GAP: f32 = 3.0;
 /// Space above each group, points; none where the header of the group around it is right above.
 pub const GROUP_GAP: f32 = 5.0;
+/// Heights of a dense row of spans, points: of few lanes and of many.
+pub const DENSE_HEIGHTS: [f32; 2] = [8.0, 4.0];
+/// From this number of lanes on dense rows are the lower ones.
+pub const MANY_LANES: usize = 64;
 /// Groups of workers with more members start collapsed.
 pub const MAX_OPEN_WORKERS: usize = 8;
 /// Groups of more counters start collapsed.

@@ -88,8 +88,14 @@ impl Builder<'_> {
                 format!("GPU {index}")
             };
             let key = format!("{rank}/gpu{}.{index}", self.trace.device(device).source.0);
-            let group = self.group(parent, key, title, NodeKind::Gpu(device), false);
+            let group = self.group(parent, key.clone(), title, NodeKind::Gpu(device), false);
             lanes.sort_by_key(|&l| self.stream_order(l));
+            // What the CPU named on the GPU repeats its own lanes: folded, unless there is nothing else.
+            let work = lanes.partition_point(|&l| self.trace.lane(l).kind == LaneKind::Gpu);
+            let marks = match work {
+                0 => Vec::new(),
+                n => lanes.split_off(n),
+            };
             for lane in lanes {
                 let note = match self.trace.lane(lane).kind {
                     LaneKind::Gpu => match self.stream_order(lane).1 {
@@ -100,6 +106,14 @@ impl Builder<'_> {
                     _ => "",
                 };
                 self.lane(group, lane, None, note);
+            }
+            if !marks.is_empty() {
+                let title = format!("Annotations ({})", marks.len());
+                let key = format!("{key}/marks");
+                let inner = self.group(Some(group), key, title, NodeKind::Marks, true);
+                for lane in marks {
+                    self.lane(inner, lane, None, "");
+                }
             }
         }
     }

@@ -23,6 +23,8 @@ pub struct RowState {
     pub names: BTreeMap<String, String>,
     /// Those that the user moved: in this order they take the places that they have among what is beside them.
     pub order: Vec<String>,
+    /// Rows of few points without names, so that more than a hundred lanes fit one screen.
+    pub dense: bool,
 }
 
 impl RowState {

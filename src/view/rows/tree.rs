@@ -49,6 +49,8 @@ pub enum NodeKind {
     Frames(LaneId),
     /// Autograd, pin-memory and other threads.
     Others,
+    /// What the CPU named on a GPU: annotations and synchronisation.
+    Marks,
     /// Threads with next to no activity.
     Quiet,
     /// The profiler's own rows and async spans.

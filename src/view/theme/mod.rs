@@ -130,6 +130,18 @@ const FILLS: [Rgba; 7] = [
     Rgba::hex(0x00D5_5E00),
 ];
 
+/// Tones for names without a layer.
+const NAMES: [Rgba; 8] = [
+    Rgba::hex(0x00A8_8F9F),
+    Rgba::hex(0x008F_9BB8),
+    Rgba::hex(0x0086_A9A4),
+    Rgba::hex(0x00A3_AC86),
+    Rgba::hex(0x00BD_A283),
+    Rgba::hex(0x00B5_8F84),
+    Rgba::hex(0x009C_8FB5),
+    Rgba::hex(0x008A_A58C),
+];
+
 const fn with_neutral(neutral: Rgba) -> [Rgba; 8] {
     let [a, b, c, d, e, f, g] = FILLS;
     [a, b, c, d, e, f, g, neutral]
@@ -225,6 +237,22 @@ impl Theme {
     #[must_use]
     pub fn outline(&self, fill: Rgba) -> Rgba {
         fill.shade(55)
+    }
+
+    /// A hue for a name of which nobody knows what it is for: pale, so that it is taken for no role.
+    #[must_use]
+    pub fn of_name(&self, name: &str) -> Rgba {
+        // Numbers tell calls of one thing apart, not things.
+        let letters = name.bytes().filter(|b| !b.is_ascii_digit());
+        let hash = letters.fold(0x811C_9DC5_u32, |h, b| {
+            (h ^ u32::from(b)).wrapping_mul(0x0100_0193)
+        });
+        let tone = NAMES[(hash >> 16) as usize % NAMES.len()];
+        if self.dark {
+            tone.shade(72)
+        } else {
+            tone.tint(20)
+        }
     }
 
     /// Counters and instants: no layer's colour, so that they are taken for none.

@@ -271,7 +271,15 @@ pub(super) fn record_gpu(analysis: &Analysis, rank: usize, why: &str) -> String 
     if analysis.ends_early(rank) {
         "Get a complete copy of the file.".to_owned()
     } else {
-        format!("Record the GPU as well (torch.profiler or nsys){why}.")
+        // Who records with something else altogether is not told of tools that the trace knows nothing of.
+        let mut sources = analysis.trace().sources().iter();
+        let known = sources.any(|s| s.tracer.key != "torch" || s.producer.contains("torch"));
+        let how = if known {
+            " (torch.profiler or nsys)"
+        } else {
+            ""
+        };
+        format!("Record the GPU as well{how}{why}.")
     }
 }
 
