@@ -166,9 +166,9 @@ fn details_ui(
     let Some(doc) = &state.doc else {
         return;
     };
-    // In a low window the timeline keeps more than half, so that what a row points at can be seen.
+    // At first the timeline keeps more than half, so that what a row points at can be seen.
     let room = ui.available_height();
-    let most = (room - 160.0).min(room * 0.6).max(90.0);
+    let most = (room - 120.0).min(room * 0.7).max(90.0);
     let wanted = state.settings.details_height.min(room * 0.42);
     // A panel of its own per height of the window: egui keeps what a low window made of it.
     let panel = Panel::bottom(("details", room.round() as i32))

@@ -73,7 +73,7 @@ pub fn scroll_bar_ui(ui: &Ui, doc: &Document, scene: &Scene<'_>, actions: &mut A
 /// Between lane names and canvas.
 pub fn splitter_ui(ui: &Ui, rect: Rect, width: f32, actions: &mut Actions) {
     let x = rect.left() + width;
-    let grip = Rect::from_x_y_ranges(x - 3.0..=x + 2.0, rect.y_range());
+    let grip = Rect::from_x_y_ranges(x - 4.0..=x + 4.0, rect.y_range());
     let response = ui.interact(grip, Id::unique("lane tree width"), Sense::DRAG);
     response.widget_info(|| WidgetInfo::labeled(Role::Splitter, true, "Width of lane names"));
     if response.hovered() || response.dragged() {
