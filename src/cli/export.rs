@@ -133,6 +133,10 @@ impl<'a> Target<'a> {
     /// Writes rows; how many there were.
     fn write<R: Row + Send>(
         &self,
+        #[cfg_attr(
+            not(feature = "parquet"),
+            expect(unused_variables, reason = "CSV has it in a column alone")
+        )]
         run: &str,
         rows: impl Iterator<Item = Vec<R>>,
         out: &mut dyn Write,

@@ -33,15 +33,16 @@ pub struct Batch {
     new: bool,
     /// What was begun is to be undone by the next one.
     moving: bool,
-    _lock: File,
+    lock: Option<File>,
 }
 
 impl Batch {
-    /// Whether a folder may get files: it is not there, empty, has an index, or only what an earlier batch left behind.
+    /// Whether a folder may get files: it is not there, empty, has an index, or only what an earlier batch left behind. One
+    /// that cannot be looked into says why when a batch begins.
     #[must_use]
     pub fn is_free(folder: &Path, index: &str) -> bool {
         let Ok(mut entries) = fs::read_dir(folder) else {
-            return fs::symlink_metadata(folder).is_err();
+            return !folder.is_file();
         };
         entries.next().is_none()
             || folder.join(index).is_file()
@@ -81,7 +82,7 @@ impl Batch {
             made: Vec::new(),
             new,
             moving: false,
-            _lock: lock,
+            lock: Some(lock),
         };
         batch.undo()?;
         Ok(batch)
@@ -159,7 +160,8 @@ impl Batch {
         index: &[u8],
     ) -> io::Result<()> {
         for name in &self.made {
-            File::open(self.hidden.join(name))?.sync_all()?;
+            let written = File::options().write(true).open(self.hidden.join(name))?;
+            written.sync_all()?;
         }
         let gone_too = old.iter().filter(|name| !self.made.contains(name));
         let gone_too: Vec<&String> = gone_too.collect();
@@ -199,6 +201,10 @@ impl Drop for Batch {
     fn drop(&mut self) {
         if self.moving {
             return;
+        }
+        if cfg!(windows) {
+            // There, what is open cannot be taken away.
+            drop(self.lock.take());
         }
         // What cannot be taken away now is by the next batch.
         let _ = fs::remove_dir_all(&self.hidden);

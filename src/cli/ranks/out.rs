@@ -74,10 +74,11 @@ impl<'a> Out<'a> {
         };
         let layers = layers(rules.layers(), asked)?;
         if !Batch::is_free(folder, INDEX) {
-            return Err(usage(
-                folder,
-                "holds other files: name a folder that is new, empty or of such tables",
-            ));
+            let what = match folder.is_file() {
+                true => "is a file: name a folder",
+                false => "holds other files: name a folder that is new, empty or of such tables",
+            };
+            return Err(usage(folder, what));
         }
         let begun = Batch::begin(folder, INDEX).and_then(|b| Ok((b.scratch()?, b)));
         let (scratch, batch) = begun.map_err(|error| not_written(folder, error))?;
