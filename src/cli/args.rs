@@ -21,7 +21,9 @@ mod why;
 
 pub use export::Export;
 pub use picture::{Lanes, Legend, Picture, Png, Width};
-pub use ranks::{Ranks, Sort};
+pub use ranks::Ranks;
+#[cfg(feature = "png")]
+pub use ranks::Sort;
 pub use report::{Layers, Part, Report};
 pub use why::Why;
 
