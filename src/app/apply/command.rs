@@ -20,6 +20,7 @@ const NO_LANE: &str = "Select a span or point at a lane first";
 
 impl App {
     /// Runs a command, if it does anything now.
+    #[expect(clippy::too_many_lines, reason = "an arm per command")]
     pub(super) fn command(&mut self, ctx: &Context, command: Command) {
         if !self.state.can(command) || self.in_ranks(command) {
             return;

@@ -20,6 +20,7 @@ pub use window::App;
 
 impl App {
     /// Does one thing.
+    #[expect(clippy::too_many_lines, reason = "an arm per action")]
     pub fn apply(&mut self, ctx: &Context, action: Action) {
         self.say_where(&action);
         let state = &mut self.state;

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::slice::from_ref;
 
 use super::super::analyse::{self, Analysed};
 use super::super::args::{Report, Scope};
@@ -148,7 +149,7 @@ fn beside_saved(
     let recording = |a: &Analysed| Recorded::of(Path::new(""), a).recording;
     let mut own = read(&args.scope)?;
     let mut new = recording(&own);
-    let alike = Alike::of(&[old.clone()], &[new.clone()], None);
+    let alike = Alike::of(from_ref(&old), from_ref(&new), None);
     if alike.recomputed[1] {
         own = read(&Scope {
             steps: alike.class,
@@ -160,7 +161,7 @@ fn beside_saved(
         alike,
         ..CompareOptions::default()
     };
-    let found = compare(&[old.clone()], &[new.clone()], &options);
+    let found = compare(from_ref(&old), from_ref(&new), &options);
     let old = Old {
         analysed: None,
         recordings: [old, new],
