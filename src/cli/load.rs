@@ -69,6 +69,18 @@ pub fn open(paths: &[PathBuf], how: &Open) -> Result<Opened, CliError> {
     report.sort();
     let seconds = begun.elapsed().as_secs_f64();
     let losses = losses::look(paths, &trace, &report);
+    // What was lost has been told, and has an exit code of its own.
+    let whole = !losses.unread && !losses.incomplete;
+    if whole
+        && trace.spans().is_empty()
+        && trace.instants().is_empty()
+        && trace.counters().is_empty()
+    {
+        return Err(CliError::Empty(match paths {
+            [path] => format!("{} holds no events.", path.display()),
+            _ => "None of these files holds events.".to_owned(),
+        }));
+    }
     Ok(Opened {
         trace: Arc::new(trace),
         report,

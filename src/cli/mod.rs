@@ -85,6 +85,9 @@ pub enum CliError {
     /// The command line asks for something that does not exist.
     #[error("{0}")]
     Usage(String),
+    /// What was opened holds no events.
+    #[error("{0}")]
+    Empty(String),
     /// A window was asked for and cannot be opened.
     #[error("{0}")]
     NoDisplay(String),

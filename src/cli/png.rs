@@ -25,6 +25,7 @@ const MARGIN: u32 = 8;
 /// Runs `png`. Says on stderr what was written; stdout stays empty, or is the picture (`-o -`).
 pub fn run(args: &Png, out: &mut dyn Write) -> Result<u8, CliError> {
     let picture = &args.picture;
+    not_named_as(&picture.output, "svg")?;
     let sheet = sheet(picture, args.scale, args.dpi)?;
     to_stdout(&picture.output)?;
     let Some(drawn) = Drawn::new(picture, &png::SIGNATURE)? else {
@@ -39,6 +40,18 @@ pub fn run(args: &Png, out: &mut dyn Write) -> Result<u8, CliError> {
     let size = made.layout;
     let text = format!("{} × {} pixels", size.width, size.height);
     drawn.write(picture, (&made.png, &text), size, out)
+}
+
+/// Refuses a name that says that the picture is of the other form.
+fn not_named_as(output: &Path, other: &str) -> Result<(), CliError> {
+    let ending = output.extension().and_then(|e| e.to_str());
+    match ending.is_some_and(|e| e.eq_ignore_ascii_case(other)) {
+        true => Err(CliError::Usage(format!(
+            "{} is named as a picture of another form: `stallscope {other}` draws that.",
+            printable(&output.display().to_string())
+        ))),
+        false => Ok(()),
+    }
 }
 
 /// How large the picture is to be.
@@ -96,6 +109,7 @@ pub fn to_stdout(output: &Path) -> Result<bool, CliError> {
 
 /// Runs `svg`, as [`run`].
 pub fn run_svg(args: &Picture, out: &mut dyn Write) -> Result<u8, CliError> {
+    not_named_as(&args.output, "png")?;
     let sheet = sheet(args, 1.0, POINTS_PER_INCH as u32)?;
     let Some(drawn) = Drawn::new(args, b"<svg xmlns=")? else {
         return Ok(EXIT_INCONCLUSIVE);
@@ -161,7 +175,12 @@ impl Drawn {
             false => (Vec::new(), 0),
         };
         if of_waits && waits.is_empty() {
-            warn("No wait begins there: nothing is drawn.");
+            let all = analysed.ranks();
+            let mut causes = all.iter().map(|&rank| analysed.analysis.causes(rank));
+            warn(match causes.all(|c| c.waits.is_empty()) {
+                true => "No waits of a training loop were found: nothing is drawn.",
+                false => "No wait begins there: nothing is drawn.",
+            });
             return Ok(None);
         }
         let analysis = &analysed.analysis;
@@ -240,7 +259,7 @@ impl Drawn {
         let unseen = self.unseen();
         if unseen > 0 {
             let spans = counted(unseen as u64, "span");
-            fits += &format!("; {spans} of the chain in lanes that are not shown");
+            fits += &format!("; {spans} of the chain in lanes or at times that are not shown");
         }
         let path = if args.output.as_os_str() == "-" {
             out.write_all(bytes)?;
@@ -257,7 +276,7 @@ impl Drawn {
         Ok(self.code)
     }
 
-    /// Spans of the chains below waits that no row shows.
+    /// Spans of the chains below waits that no row shows, or that lie outside the range.
     fn unseen(&self) -> usize {
         let analysis = &self.analysed.analysis;
         let spans = chain_spans(analysis, &self.options.waits).into_iter();
@@ -266,7 +285,10 @@ impl Drawn {
             png::Lanes::All | png::Lanes::Dense => true,
             png::Lanes::Band => false,
         };
-        spans.filter(|&span| !shows(span)).count()
+        let trace = analysis.trace();
+        let range = self.options.range.unwrap_or(trace.extent());
+        let beside = |span| !trace.spans().range(span).overlaps(range);
+        spans.filter(|&span| beside(span) || !shows(span)).count()
     }
 }
 

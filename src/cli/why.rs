@@ -38,10 +38,13 @@ pub fn run(args: &Why, out: &mut dyn Write) -> Result<u8, CliError> {
     }
     let asked = args.wait.is_some() || args.step.is_some();
     let some = chosen.iter().any(|(_, waits)| !waits.is_empty());
-    Ok(match asked && some && !any_told(&a, &chosen) {
-        true => EXIT_INCONCLUSIVE,
-        false => 0,
-    })
+    // Of loops without waits nothing is told either; a step without one is an answer.
+    Ok(
+        match asked && (chosen.is_empty() || some && !any_told(&a, &chosen)) {
+            true => EXIT_INCONCLUSIVE,
+            false => 0,
+        },
+    )
 }
 
 /// The waits asked for, by rank.

@@ -159,6 +159,8 @@ pub(super) struct Question<'a> {
     pub alone: bool,
     /// More was made in all than taken.
     pub surplus: bool,
+    /// It takes turns with others that the same group would have to serve.
+    pub shared: bool,
 }
 
 /// Batches that earlier iterators took, by worker.
@@ -190,6 +192,10 @@ impl Workers<'_> {
                 return Assigned { reason, ..blank };
             }
             let by_id = own.iter().all(|b| b.have_ids());
+            let numbered = |n: &Option<BatchNumber>| n.is_some_and(|n| n.iterator.is_some());
+            if asked.shared && !(by_id && asked.numbers.iter().all(numbered)) {
+                return refused(blank, Reason::NotAssigned);
+            }
             for (group, offset) in self.ways(asked, group, by_id, used) {
                 // With the numbers of batches a silent child is asked for only where one is missing.
                 if by_id && fits.as_ref().is_some_and(|f| f.group != group) {

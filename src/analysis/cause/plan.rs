@@ -398,6 +398,7 @@ impl Asked<'_> {
             forked: &forked,
             tolerance: self.known.tolerance,
         };
+        let shared = self.shared();
         let mut used = Used::default();
         let mut out = Vec::with_capacity(self.iterators.len());
         // Those who served before, the last ones first, with children that left no record where they must have been there.
@@ -430,6 +431,7 @@ impl Asked<'_> {
                     offset: self.offset(iterator, born_for_it),
                     alone: !iterator.counted && own.fresh && next_is_fresh,
                     surplus: made > taken,
+                    shared: shared[i],
                 },
                 &mut used,
             );
@@ -445,6 +447,26 @@ impl Asked<'_> {
             out.push(assigned);
         }
         (batches, out)
+    }
+
+    /// By iterator: it takes turns with others that are more than the groups that could serve them, so that a group that looks
+    /// like one is several.
+    fn shared(&self) -> Vec<bool> {
+        let mut out = vec![false; self.iterators.len()];
+        let mut groups = 0;
+        for (j, later) in self.iterators.iter().enumerate() {
+            if self.candidates[j].fresh {
+                groups += self.candidates[j].groups.len();
+            }
+            // Waits are numbered by start, and so are iterators by their first.
+            let open = |i: &usize| self.iterators[*i].waits.last() > later.waits.first();
+            let beside: Vec<usize> = (0..j).filter(open).collect();
+            if beside.len() + 1 > groups {
+                out[j] |= !beside.is_empty();
+                beside.into_iter().for_each(|i| out[i] = true);
+            }
+        }
+        out
     }
 
     /// Batches that were handed out before the first recorded wait of an iterator, where that is known.

@@ -6,10 +6,13 @@
 //! pace            ├──── drained: of 2 to 4 ────┤ / 3  from the end of the work launched before to the end of their own
 //! ```
 
+use std::collections::BTreeSet;
+
 use crate::analysis::Analysis;
 use crate::analysis::base::steps::StepSource;
 use crate::analysis::figures::judged::{CycleRow, Judged};
 use crate::analysis::sums::stats::percentile;
+use crate::model::SpanId;
 use crate::time::TimeRange;
 
 /// Steps whose median and mean differ by more than one part in so many are uneven.
@@ -159,9 +162,21 @@ impl Analysis {
     /// the end of what its last step launched.
     fn drained(&self, rank: usize, rows: &[&CycleRow]) -> (i64, i64) {
         let (all, exposed) = (&self.step_rows[rank], &self.ranks[rank].wait_exposed);
+        // How far steps reach that launched what ends at a time that is not believed is not known.
+        let overruns = self.ranks[rank]
+            .gpu
+            .map_or(&[][..], |g| &self.gpus[g].overruns.ops);
+        let launched_in = |op: &SpanId| {
+            let call = self.core.trace.launch_of(*op)?;
+            let start = self.core.range(call).start;
+            all.partition_point(|row| row.range.start <= start)
+                .checked_sub(1)
+        };
+        let doubted: BTreeSet<usize> = overruns.iter().filter_map(launched_in).collect();
         let ahead = |step: usize| {
             let row = &all[step];
-            row.range.end + row.gpu_lag.unwrap_or(0).max(0)
+            let lag = row.gpu_lag.filter(|_| !doubted.contains(&step));
+            row.range.end + lag.unwrap_or(0).max(0)
         };
         // The latest of those before each step.
         let latest: Vec<i64> = std::iter::once(i64::MIN)

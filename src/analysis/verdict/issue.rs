@@ -269,8 +269,8 @@ pub struct LeftOut {
     pub reason: &'static str,
     /// Its wait for data, ns.
     pub wait: i64,
-    /// Of it exposed, ns.
-    pub exposed: i64,
+    /// Of it exposed, ns; unknown without a GPU.
+    pub exposed: Option<i64>,
     /// The longest wait in it.
     pub place: Option<Evidence>,
 }

@@ -203,7 +203,7 @@ impl Analysis {
             label: steps[row.step].label.clone(),
             reason: "first step of a run of the loader: start-up",
             wait: row.wait.unwrap_or(0),
-            exposed: row.wait_exposed.unwrap_or(0),
+            exposed: row.wait_exposed,
             place: waits(row).first().copied(),
         });
         out.collect()

@@ -7,7 +7,7 @@ use clap::Args;
 /// The report as one file to send.
 #[derive(Args, Debug, Clone, Default)]
 pub struct Html {
-    /// Write one HTML file to send instead: pictures, tables and sentences, without a script; nothing is loaded. - is stdout.
+    /// Write one HTML file to send instead: pictures, tables and sentences, no script runs in it, nothing is loaded. - is stdout.
     #[arg(long = "html", value_name = "FILE", conflicts_with_all = ["json", "csv", "by", "windows", "brief", "markdown", "only"])]
     pub output: Option<PathBuf>,
     /// With --html: also what changed since this recording, or a report of it saved by `report --json`.

@@ -124,7 +124,11 @@ fn text(a: &Analysed, args: &Report) -> Result<String, CliError> {
         parts.retain(|p| *p != Part::Names);
     }
     for part in parts {
+        let before = out.len();
         add_part(&mut out, a, part);
+        if out.len() == before && !args.only.is_empty() {
+            nothing(&mut out, a, part);
+        }
     }
     if let Some(width) = args.windows {
         windows::windows(&mut out, a, width, args.layers)?;
@@ -133,6 +137,23 @@ fn text(a: &Analysed, args: &Report) -> Result<String, CliError> {
         head::notices_list(&mut out, a, Style::out());
     }
     Ok(out)
+}
+
+/// Says of a part that was asked for that there is none.
+fn nothing(out: &mut String, a: &Analysed, part: Part) {
+    if let Some(value) = part.to_possible_value() {
+        heading(out, value.get_name());
+    }
+    say(
+        out,
+        match part {
+            Part::Workers if a.ranks().len() > IN_FULL => {
+                "Workers of so many ranks are not listed: --rank shows those of one."
+            }
+            Part::Notices => "There are none.",
+            _ => "The record holds nothing of this kind here.",
+        },
+    );
 }
 
 fn add_part(out: &mut String, a: &Analysed, part: Part) {

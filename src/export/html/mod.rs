@@ -1,4 +1,4 @@
-//! The report as one HTML file to send: pictures, tables and sentences, without a script, and nothing is loaded.
+//! The report as one HTML file to send: pictures, tables and sentences, no script runs in it, and nothing is loaded.
 //!
 //! A section per file, from the figures and the tables of columns that all outputs share. What a trace says goes through
 //! `Page::text` alone: it leaves out what only the owner of the trace should see, and escapes the rest.
