@@ -121,8 +121,7 @@ pub fn start() -> Request {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version are answers on stdout, everything else is a message on stderr.
-            let _ = error.print();
+            refuse(&error);
             let code = if error.use_stderr() { EXIT_USAGE } else { 0 };
             return Request::Done(ExitCode::from(code));
         }
@@ -147,6 +146,17 @@ pub fn start() -> Request {
     let result = run(command, &mut out);
     let result = result.and_then(|code| written(code, out.flush()));
     Request::Done(finish(result))
+}
+
+/// Prints help or version, which are answers on stdout, or why the arguments are wrong, on stderr: they may hold anything.
+fn refuse(error: &clap::Error) {
+    let text = error.render().to_string();
+    let text: String = text.lines().map(|l| printable(l) + "\n").collect();
+    // A closed stream is nobody's problem.
+    let _ = match error.use_stderr() {
+        true => io::stderr().lock().write_all(text.as_bytes()),
+        false => io::stdout().lock().write_all(text.as_bytes()),
+    };
 }
 
 /// Runs a command with its answer going to `out`, as [`start`] does with stdout, and gives its exit code. Opens no window and

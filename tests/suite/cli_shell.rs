@@ -180,3 +180,13 @@ fn options_before_a_command_are_told_where_they_belong() {
         "{err}"
     );
 }
+
+#[test]
+fn wrong_arguments_are_repeated_without_control_characters() {
+    let (code, _, err) = run(&["report", "--range", "\u{1b}[1m", "x.json"]);
+    assert_eq!(code, 2);
+    assert!(
+        err.contains("`\\u{1b}[1m`") && !err.contains('\u{1b}'),
+        "{err}"
+    );
+}
