@@ -125,7 +125,8 @@ async function look(folder, file) {
     (missing ? ` (${missing} missing)` : '') + `, ${one('select count(*) from flow')} flows, ` +
     `${one('select count(*) from counter')} samples, ${one('select count(*) from thread where name is not null')} named threads` +
     errors.map(([n, v]) => `; ${n} ${v}`).join(''));
-  return errors.length === 0;
+  // Overlapping slices are dropped and counted, as of the traces that windows are cut from.
+  return missing === 0 && errors.every(([n]) => n.startsWith('slice_'));
 }
 
 (async () => {

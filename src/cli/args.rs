@@ -20,7 +20,7 @@ mod report;
 mod why;
 
 pub use export::Export;
-pub use picture::{Lanes, Legend, Picture, Png, Width};
+pub use picture::{DPI, Lanes, Legend, Picture, Png, Width};
 pub use ranks::Ranks;
 #[cfg(feature = "png")]
 pub use ranks::Sort;

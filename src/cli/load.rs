@@ -90,8 +90,11 @@ pub fn open(paths: &[PathBuf], how: &Open) -> Result<Opened, CliError> {
 }
 
 /// Refuses to print to a file that is read: `report t.json >> t.json`.
-fn spare_stdout(paths: &[PathBuf]) -> Result<(), CliError> {
-    let files = paths.iter().filter(|p| p.is_file()).map(PathBuf::as_path);
+pub fn spare_stdout(paths: &[PathBuf]) -> Result<(), CliError> {
+    let files = paths
+        .iter()
+        .filter(|p| p.is_file() || p.as_os_str() == "-")
+        .map(PathBuf::as_path);
     match output::conflict(Path::new("/dev/stdout"), b"", files) {
         Some(conflict @ Conflict::Input(_)) => Err(CliError::Usage(format!(
             "Nothing is printed: {}. Send it to another file.",

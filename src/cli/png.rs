@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::analyse::{self, Analysed};
-use super::args::{Lanes, Legend, Picture, Png, Scope, Width};
+use super::args::{DPI, Lanes, Legend, Picture, Png, Scope, Width};
 use super::messages::warn;
 use super::table::printable;
 use super::{CliError, EXIT_INCONCLUSIVE, load, why};
@@ -26,6 +26,16 @@ const MARGIN: u32 = 8;
 pub fn run(args: &Png, out: &mut dyn Write) -> Result<u8, CliError> {
     let picture = &args.picture;
     not_named_as(&picture.output, "svg")?;
+    let unused = match picture.width {
+        Width::Points(_) => {
+            (args.dpi != DPI).then_some("--dpi is for a width on paper, such as --width 17cm")
+        }
+        Width::Inches(_) => ((args.scale - 1.0).abs() > f32::EPSILON)
+            .then_some("--scale is for a width in points; on paper --dpi tells the pixels"),
+    };
+    if let Some(unused) = unused {
+        return Err(CliError::Usage(format!("{unused}.")));
+    }
     let sheet = sheet(picture, args.scale, args.dpi)?;
     to_stdout(&picture.output)?;
     let Some(drawn) = Drawn::new(picture, &png::SIGNATURE)? else {

@@ -36,6 +36,7 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<u8, CliError> {
     if args.out.is_some() {
         return Err(CliError::Usage(super::NO_PARQUET.to_owned()));
     }
+    load::spare_stdout(&args.paths)?;
     let (rules, _wrong) = analyse::rules(args.rules.as_deref())?;
     let mut how = match args.memory {
         Some(memory) => How::with_memory(rules, memory),

@@ -91,7 +91,7 @@ impl Batch {
     /// Takes away what an earlier batch began to move, and what it left behind.
     fn undo(&self) -> io::Result<()> {
         if let Ok(list) = fs::read_to_string(self.hidden.join(LIST))
-            && self.old_index() == fs::read(self.hidden.join(BETWEEN)).ok()
+            && self.old_index()? == content(&self.hidden.join(BETWEEN))?
         {
             for name in list.lines().filter(|n| is_inside(n)) {
                 gone(fs::remove_file(self.folder.join(name)))?;
@@ -111,9 +111,11 @@ impl Batch {
     }
 
     /// The index as it is; `None` where there is none.
-    #[must_use]
-    pub fn old_index(&self) -> Option<Vec<u8>> {
-        fs::read(self.folder.join(self.index)).ok()
+    ///
+    /// # Errors
+    /// Where there is one that cannot be read.
+    pub fn old_index(&self) -> io::Result<Option<Vec<u8>>> {
+        content(&self.folder.join(self.index))
     }
 
     /// Begins a file of the batch; `name` is its path in the folder, with `/`.
@@ -152,13 +154,24 @@ impl Batch {
     /// `between` what stays in any case, where anything does.
     ///
     /// # Errors
-    /// What the system says: then the next batch undoes what was begun.
+    /// Where a file is at the place of a new one and not among the old ones, before anything is moved; else what the system
+    /// says: then the next batch undoes what was begun.
     pub fn finish(
         mut self,
         old: &[String],
         between: Option<&[u8]>,
         index: &[u8],
     ) -> io::Result<()> {
+        let there = |name: &&String| fs::symlink_metadata(self.folder.join(name)).is_ok();
+        if let Some(name) = self.made.iter().filter(|n| !old.contains(n)).find(there) {
+            return Err(io::Error::new(
+                io::ErrorKind::AlreadyExists,
+                format!(
+                    "{name} is there already, and {} does not name it",
+                    self.index
+                ),
+            ));
+        }
         for name in &self.made {
             let written = File::options().write(true).open(self.hidden.join(name))?;
             written.sync_all()?;
@@ -177,8 +190,10 @@ impl Batch {
         super::write(&self.hidden.join(LIST), list.join("\n").as_bytes())?;
         self.moving = true;
         let place = self.folder.join(self.index);
-        if let Some(between) = between.filter(|b| self.old_index().as_deref() != Some(*b)) {
-            super::write(&place, between)?;
+        if let Some(between) = between {
+            if self.old_index()?.as_deref() != Some(between) {
+                super::write(&place, between)?;
+            }
         }
         for name in gone_too {
             gone(fs::remove_file(self.folder.join(name)))?;
@@ -218,6 +233,15 @@ impl Drop for Batch {
 fn is_inside(name: &str) -> bool {
     let mut parts = Path::new(name).components();
     !name.is_empty() && parts.all(|c| matches!(c, Component::Normal(_)))
+}
+
+/// What a file holds; `None` where there is none.
+fn content(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// What is not there needs not be taken away.

@@ -146,12 +146,17 @@ fn without_templates(name: &str) -> Option<Cow<'_, str>> {
     for (i, c) in name.char_indices() {
         match c {
             '<' => depth += 1,
-            // An arrow, as in `operator->`.
-            '>' if name[..i].ends_with('-') => {}
-            '>' => {
-                paired &= depth > 0;
-                depth = depth.saturating_sub(1);
+            // An arrow: `f<operator->>`, `h2d->d2h`.
+            '>' if name[..i].ends_with('-') => {
+                if depth == 0 {
+                    out.push(c);
+                }
             }
+            '>' if depth == 0 => {
+                paired = false;
+                out.push(c);
+            }
+            '>' => depth -= 1,
             _ if depth > 0 => {}
             c => {
                 let rest = name[i..].strip_prefix(OPERATOR);
@@ -199,6 +204,8 @@ mod tests {
             ),
             ("void f::Sum::operator()(int)", "Sum::operator"),
             ("void f::Sum<int>::operator()<4>(int)", "Sum::operator"),
+            ("stage::h2d->d2h", "h2d->d2h"),
+            ("check::x>0", "x>0"),
             (
                 "void at::native::vectorized_elementwise_kernel<4, at::native::log_kernel_cuda(at::TensorIteratorBase&)::{lambda()#2}::operator()() const::{lambda(float)#1}, at::detail::Array<char*, 2> >(int, at::native::log_kernel_cuda(at::TensorIteratorBase&)::{lambda()#2}::operator()() const::{lambda(float)#1}, at::detail::Array<char*, 2>)",
                 "vectorized_elementwise_kernel",

@@ -8,6 +8,9 @@ use clap::{ArgGroup, Args, ValueEnum};
 use super::{Open, check_range};
 use crate::view::Theme;
 
+/// Pixels per inch of a picture on paper, unless said otherwise.
+pub const DPI: u32 = 300;
+
 /// What `stallscope png` and `stallscope svg` draw.
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("of_rank").args(["wait", "step", "before"]).multiple(true))]
@@ -89,7 +92,7 @@ pub struct Png {
     #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = parse_scale)]
     pub scale: f32,
     /// Pixels per inch, where the width is one on paper, 50 to 1200.
-    #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u32).range(50..=1200), conflicts_with = "scale")]
+    #[arg(long, value_name = "N", default_value_t = DPI, value_parser = clap::value_parser!(u32).range(50..=1200), conflicts_with = "scale")]
     pub dpi: u32,
 }
 

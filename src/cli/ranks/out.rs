@@ -100,7 +100,8 @@ impl<'a> Out<'a> {
 
     /// The runs that the folder has, without those that are replaced. An error where that was not asked for.
     fn index(&self, new: &[String]) -> Result<Map<String, Json>, CliError> {
-        let Some(text) = self.batch.old_index() else {
+        let text = self.batch.old_index();
+        let Some(text) = text.map_err(|e| not_written(self.folder, e))? else {
             return Ok(Map::new());
         };
         let json: Json = serde_json::from_slice(&text).unwrap_or_default();
@@ -129,8 +130,9 @@ impl<'a> Out<'a> {
                 &format!("has a run `{there}` already: name another with --run, or --replace it"),
             ));
         }
-        // Recordings of the same job that were told apart then.
-        runs.retain(|run, _| !new.contains(run) && !is_nth(run, self.name));
+        // With the run go recordings of the same job that were told apart then.
+        let again = self.args.replace && runs.contains_key(self.name);
+        runs.retain(|run, _| !new.contains(run) && !(again && is_nth(run, self.name)));
         Ok(runs)
     }
 
@@ -145,7 +147,8 @@ impl<'a> Out<'a> {
         let names: Vec<String> = all.runs.iter().map(|r| r.name.clone()).collect();
         let mut runs = self.index(&names)?;
         let folder = self.folder;
-        let between = self.batch.old_index().map(|_| text_of(&runs));
+        let there = self.batch.old_index().map_err(|e| not_written(folder, e))?;
+        let between = there.map(|_| text_of(&runs));
         let old = self.old_files(&runs).map_err(|e| not_written(folder, e))?;
         let mut told = Vec::new();
         for (nth, run) in all.runs.iter().enumerate() {
@@ -201,7 +204,7 @@ impl<'a> Out<'a> {
     fn old_files(&self, stay: &Map<String, Json>) -> io::Result<Vec<String>> {
         let json: Json = self
             .batch
-            .old_index()
+            .old_index()?
             .and_then(|text| serde_json::from_slice(&text).ok())
             .unwrap_or_default();
         let gone = json["runs"].as_object().into_iter().flat_map(Map::keys);

@@ -1,7 +1,6 @@
 //! The files of one table of one run, and what they are called.
 
 use std::fs::File;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, BufWriter};
 use std::sync::Arc;
 
@@ -102,14 +101,16 @@ pub(super) fn stem(run: &str) -> String {
     if begins && run.chars().all(plain) && run.len() <= NAME {
         return run.to_owned();
     }
-    let mut hasher = DefaultHasher::new();
-    run.hash(&mut hasher);
+    // FNV-1a: the same in every version of this program, so that a run is found again.
+    let mark = run.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    });
     let mut short: String = run
         .chars()
         .map(|c| if plain(c) { c } else { '_' })
         .collect();
     short.truncate(short.floor_char_boundary(NAME));
-    format!("run-{short}-{:016x}", hasher.finish())
+    format!("run-{short}-{mark:016x}")
 }
 
 /// Whether a file is one of those of a run: `before.00000.parquet`.
