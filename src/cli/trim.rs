@@ -80,7 +80,13 @@ pub fn run(args: &Export, out: &mut dyn Write) -> Result<u8, CliError> {
         let (path, size) = (path.display().to_string(), bytes(packed.len() as u64));
         tell(&format!("{}: {size}, {about}", printable(&path)));
     }
-    match written == parts.len() {
+    let whole = !a.losses.unread && !a.losses.incomplete;
+    if !whole && written > 0 {
+        tell(
+            "Warning: what the recording lost is not told in the saved window: say it with it, or look at the recording itself.",
+        );
+    }
+    match written == parts.len() && whole {
         true => Ok(0),
         false => Ok(EXIT_INCONCLUSIVE),
     }
