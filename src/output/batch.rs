@@ -190,10 +190,10 @@ impl Batch {
         super::write(&self.hidden.join(LIST), list.join("\n").as_bytes())?;
         self.moving = true;
         let place = self.folder.join(self.index);
-        if let Some(between) = between {
-            if self.old_index()?.as_deref() != Some(between) {
-                super::write(&place, between)?;
-            }
+        if let Some(between) = between
+            && self.old_index()?.as_deref() != Some(between)
+        {
+            super::write(&place, between)?;
         }
         for name in gone_too {
             gone(fs::remove_file(self.folder.join(name)))?;

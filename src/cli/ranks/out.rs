@@ -132,7 +132,7 @@ impl<'a> Out<'a> {
         }
         // With the run go recordings of the same job that were told apart then.
         let again = self.args.replace && runs.contains_key(self.name);
-        runs.retain(|run, _| !new.contains(run) && !(again && is_nth(run, self.name)));
+        runs.retain(|run, _| !(new.contains(run) || again && is_nth(run, self.name)));
         Ok(runs)
     }
 
