@@ -144,8 +144,10 @@ fn a_chain_in_lanes_that_are_not_shown_is_told() {
     assert!(!err.contains("not shown"), "{err}");
     let (code, _, err) = run(&["svg", path, "-o", "-", "--wait", "5", "--lanes", "band"]);
     assert_eq!(code, Some(0), "{err}");
-    assert!(
-        err.contains("of the chain in lanes that are not shown"),
-        "{err}"
-    );
+    let unseen = "of the chain in lanes or at times that are not shown";
+    assert!(err.contains(unseen), "{err}");
+    // Of another time nothing is framed.
+    let (code, _, err) = run(&["svg", path, "-o", "-", "--wait", "5", "--range", "0ms..1ms"]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(err.contains(unseen), "{err}");
 }
