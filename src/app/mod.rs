@@ -4,7 +4,8 @@
 use std::path::PathBuf;
 
 use eframe::CreationContext;
-use egui::{CentralPanel, Context, Frame, Margin, Panel, Stroke, Ui};
+use egui::accesskit::Role;
+use egui::{CentralPanel, Context, Frame, Id, Margin, Panel, Sense, Stroke, Ui, WidgetInfo};
 
 mod apply;
 mod canvas;
@@ -26,7 +27,10 @@ pub use model::state::AppState;
 pub use model::tab::Tab;
 pub use panels::{Panels, commands, tabs};
 
+use crate::view::content_height;
+use canvas::{BELOW_LANES, GRIP};
 use model::action::Actions;
+use model::settings;
 use shell::{comparison, input, loading, overview, ranks, status, toolbar, welcome};
 use widgets::look;
 
@@ -143,49 +147,83 @@ impl App {
                 .frame(bar(0))
                 .show(ui, |ui| overview::overview_ui(ui, state, actions));
         }
-        if state.settings.details_open {
-            details_ui(ui, state, &mut self.panels, actions, bar(0));
-        }
+        let details = match state.settings.details_open {
+            true => details_ui(ui, state, &mut self.panels, actions, bar(0)),
+            false => None,
+        };
         CentralPanel::default()
             .frame(Frame::new().fill(look.panel))
             .show(ui, |ui| match state.compared {
                 Some(_) => comparison::comparison_ui(ui, state, actions),
                 None => canvas::canvas_ui(ui, state, &mut self.focus, actions),
             });
+        if let Some(rect) = details {
+            details_splitter_ui(ui, rect, state, actions);
+        }
     }
 }
 
-/// The panel below the timeline; its height is remembered.
+/// Share of the height below the overview that the details panel takes at most.
+const DETAILS_MOST: f32 = 0.7;
+/// The same until somebody chose a height: what a row points at can be seen.
+const DETAILS_FIRST: f32 = 0.42;
+/// Least height of the details panel, and of the timeline above it, points.
+const LEAST: f32 = 80.0;
+
+/// The panel below the timeline, as high as it is remembered; what the timeline does not need it gets as well. Returns
+/// where it is.
 fn details_ui(
     ui: &mut Ui,
-    state: &mut AppState,
+    state: &AppState,
     panels: &mut Panels,
     actions: &mut Actions,
     frame: Frame,
-) {
-    let Some(doc) = &state.doc else {
-        return;
-    };
-    // At first the timeline keeps more than half, so that what a row points at can be seen.
+) -> Option<egui::Rect> {
+    let doc = state.doc.as_ref()?;
     let room = ui.available_height();
-    let most = (room - 120.0).min(room * 0.7).max(90.0);
-    let wanted = state.settings.details_height.min(room * 0.42);
-    // A panel of its own per height of the window: egui keeps what a low window made of it.
-    let panel = Panel::bottom(("details", room.round() as i32))
-        .resizable(true)
-        .default_size(wanted)
-        .size_range(80.0..=most)
+    let most = (room * DETAILS_MOST).min(room - LEAST).max(LEAST);
+    let chosen = state.settings.details_height;
+    let wanted = if chosen == settings::DETAILS_HEIGHT {
+        chosen.min(room * DETAILS_FIRST)
+    } else {
+        chosen
+    };
+    let needed = match state.compared {
+        Some(_) => room,
+        None => content_height(&doc.analysis, &doc.rows) + BELOW_LANES,
+    };
+    let height = wanted.max(room - needed).clamp(LEAST, most).round();
+    let panel = Panel::bottom("details")
+        .resizable(false)
+        .exact_size(height)
         .frame(frame)
         .show(ui, |ui| panels.ui(ui, doc, &state.look, actions));
-    let height = panel.response.rect.height();
-    if (height - wanted).abs() > 0.5 && (height - state.settings.details_height).abs() > 0.5 {
-        state.settings.details_height = height;
-        state.settings_changed();
+    Some(panel.response.rect)
+}
+
+/// Between the timeline and the details panel; drawn after both, which would take its drags.
+fn details_splitter_ui(ui: &Ui, rect: egui::Rect, state: &AppState, actions: &mut Actions) {
+    let top = rect.top();
+    let grip = egui::Rect::from_x_y_ranges(rect.x_range(), top - GRIP..=top + GRIP);
+    let response = ui.interact(grip, Id::unique("details height"), Sense::DRAG);
+    let label = "Height of the details";
+    response.widget_info(|| WidgetInfo::labeled(Role::Splitter, true, label));
+    let taken = response.hovered() || response.dragged();
+    if taken {
+        ui.ctx().set_cursor_icon(egui::CursorIcon::ResizeVertical);
     }
-    let top = panel.response.rect.top();
-    let stroke = Stroke::new(1.0, state.look.line);
+    if let Some(at) = response
+        .interact_pointer_pos()
+        .filter(|_| response.dragged())
+    {
+        actions.push(Action::DetailsHeight(rect.bottom() - at.y));
+    }
+    let color = match taken {
+        true => state.look.select,
+        false => state.look.line,
+    };
     ui.painter()
-        .hline(panel.response.rect.x_range(), top, stroke);
+        .hline(rect.x_range(), top, Stroke::new(1.0, color));
 }
 
 /// Styles and input options that egui needs once.

@@ -31,8 +31,9 @@ pub use geom::{Point, Rect, Rgba, Size};
 pub use history::{GESTURE_MS, History, MAX_ENTRIES};
 pub use layout::{
     BETWEEN, Frame, LEGEND, LayoutInput, Links, MAX_LABELS, Metrics, Options, OverviewInput, RULER,
-    STEPS, Scroll, TITLE, areas, band_content_height, bands_within, layout, legend, legend_height,
-    legend_of, lines, lines_height, overview, overview_viewport, title, window_edges,
+    STEPS, Scroll, TITLE, areas, band_content_height, bands_within, content_height, layout, legend,
+    legend_height, legend_of, lines, lines_height, overview, overview_viewport, title,
+    window_edges,
 };
 pub use lod::{
     CollectiveRow, Columns, CounterTree, Extremes, GroupRow, Highlights, InstantRow, Intervals,

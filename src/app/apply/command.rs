@@ -4,9 +4,10 @@ use egui::{Context, ViewportCommand};
 
 use super::navigate::{self, FINE_PAN, KEY_PAN, KEY_SCROLL, KEY_ZOOM};
 use super::window::App;
-use crate::app::dialogs::{Dialog, ExportDialog, LanesDialog, PaletteDialog};
+use crate::app::dialogs::{Dialog, ExportDialog, HelpDialog, LanesDialog, PaletteDialog};
 use crate::app::model::action::Action;
 use crate::app::model::command::Command;
+use crate::app::model::guide::HelpPage;
 use crate::app::model::load::Request;
 use crate::app::model::picker::Ask;
 use crate::app::model::related::{child, lane_in_focus, linked, parent};
@@ -134,7 +135,11 @@ impl App {
                 state.say_switch("Colour by name", state.settings.colour_by_name);
             }
             Command::Palette => self.dialog = Some(Dialog::Palette(PaletteDialog::default())),
-            Command::Help => self.toggle_help(),
+            Command::Guide => {
+                let first = HelpPage::first(self.state.doc.is_some());
+                self.toggle_help(first);
+            }
+            Command::Help => self.toggle_help(HelpPage::Keys),
         }
     }
 
@@ -197,9 +202,9 @@ impl App {
         }
     }
 
-    fn toggle_help(&mut self) {
-        let shows = matches!(self.dialog, Some(Dialog::Help));
-        self.dialog = (!shows).then_some(Dialog::Help);
+    fn toggle_help(&mut self, page: HelpPage) {
+        let shows = matches!(self.dialog, Some(Dialog::Help(_)));
+        self.dialog = (!shows).then(|| Dialog::Help(HelpDialog::new(page)));
     }
 
     /// Esc: popup, opening, search, selection, in this order.

@@ -12,7 +12,7 @@ mod window;
 
 use egui::Context;
 
-use crate::app::dialogs::{Dialog, ErrorDialog, TextDialog};
+use crate::app::dialogs::{Dialog, ErrorDialog, HelpDialog, TextDialog};
 use crate::app::model::action::Action;
 use crate::app::model::picker::Ask;
 use crate::time::TimeRange;
@@ -129,6 +129,9 @@ impl App {
             Action::RememberExport(choice) => state.settings.export = choice,
             Action::SawHint(hint) => state.settings.saw_hint(hint),
             Action::TreeWidth(width) => state.settings.tree_width = width,
+            Action::DetailsHeight(height) => state.settings.details_height = height.max(0.0),
+            Action::ShowHelp(page) => self.dialog = Some(Dialog::Help(HelpDialog::new(page))),
+            Action::UsePath(path, replace) => self.use_path(ctx, path, replace),
             Action::CloseDialog => self.dialog = None,
             Action::ShowTab(tab) => {
                 state.settings.details_open = true;

@@ -8,10 +8,10 @@ use super::navigate::DENSE_MARGIN;
 use super::remember::recall;
 use super::window::App;
 use crate::app::canvas::Focus;
-use crate::app::dialogs::{Dialog, ErrorDialog, RunsDialog};
+use crate::app::dialogs::{Dialog, ErrorDialog, PathDialog, RunsDialog};
 use crate::app::model::document::Document;
 use crate::app::model::load::{Loading, Outcome, Request};
-use crate::app::model::picker::{Picked, Picker};
+use crate::app::model::picker::{Ask, Picked, Picker};
 use crate::app::panels::Panels;
 use crate::import::{ErrorKind, LoadError};
 use crate::session::{Session, WhereNow};
@@ -115,8 +115,22 @@ impl App {
         self.state.expire_toasts(ctx);
     }
 
+    /// Does with a typed path what the open dialog asked for it.
+    pub(super) fn use_path(&mut self, ctx: &Context, path: PathBuf, replace: bool) {
+        let Some(Dialog::Path(dialog)) = self.dialog.take() else {
+            return;
+        };
+        match dialog.ask {
+            Ask::Files | Ask::Folder => self.picked(ctx, Picked::Open(vec![path])),
+            Ask::Before => self.picked(ctx, Picked::Before(vec![path])),
+            Ask::Save(_, make) | Ask::Write(_, _, make) => {
+                self.pick(ctx, Ask::Write(path, replace, make));
+            }
+        }
+    }
+
     fn picked(&mut self, ctx: &Context, picked: Picked) {
-        if !matches!(picked, Picked::Open(_)) {
+        if !matches!(picked, Picked::Open(_) | Picked::NoDialog(_)) {
             self.then_session = None;
         }
         match picked {
@@ -154,13 +168,14 @@ impl App {
             Picked::Exists(path) => {
                 if let Some(Dialog::Export(dialog)) = &mut self.dialog {
                     dialog.exists = Some(path);
+                } else {
+                    let file = path.display();
+                    self.state
+                        .say(format!("{file} is there already: nothing was written"));
                 }
             }
-            Picked::NoDialog => {
-                let what = "This system has no file dialog.".to_owned();
-                let instead =
-                    "Drop files on the window, or name them on the command line: stallscope PATH…";
-                self.fail(what, instead.to_owned());
+            Picked::NoDialog(ask) => {
+                self.dialog = Some(Dialog::Path(Box::new(PathDialog::new(ask))));
             }
             Picked::Failed(what, details) => self.fail(what, details),
             Picked::Nothing => {}

@@ -10,6 +10,8 @@ use crate::app::model::state::AppState;
 
 /// Widths that the lane tree can have, points.
 const TREE_WIDTHS: std::ops::RangeInclusive<f32> = 140.0..=420.0;
+/// A splitter can be taken this close to it, points.
+pub const GRIP: f32 = 4.0;
 /// Width of the scroll bar, points.
 const BAR: f32 = 8.0;
 
@@ -37,7 +39,7 @@ pub fn hint_ui(ui: &Ui, state: &AppState, scene: &Scene<'_>) {
 /// The scroll bar of the lanes, where they do not fit.
 pub fn scroll_bar_ui(ui: &Ui, doc: &Document, scene: &Scene<'_>, actions: &mut Actions) {
     let area = scene.to_window(scene.list.areas.lanes);
-    let content = doc.rows.height() + 8.0;
+    let content = doc.rows.height() + super::BELOW_LANES;
     if content <= area.height() || area.height() < 24.0 {
         return;
     }
@@ -73,7 +75,7 @@ pub fn scroll_bar_ui(ui: &Ui, doc: &Document, scene: &Scene<'_>, actions: &mut A
 /// Between lane names and canvas.
 pub fn splitter_ui(ui: &Ui, rect: Rect, width: f32, actions: &mut Actions) {
     let x = rect.left() + width;
-    let grip = Rect::from_x_y_ranges(x - 4.0..=x + 4.0, rect.y_range());
+    let grip = Rect::from_x_y_ranges(x - GRIP..=x + GRIP, rect.y_range());
     let response = ui.interact(grip, Id::unique("lane tree width"), Sense::DRAG);
     response.widget_info(|| WidgetInfo::labeled(Role::Splitter, true, "Width of lane names"));
     if response.hovered() || response.dragged() {

@@ -11,6 +11,7 @@ mod snap;
 
 use egui::{Id, Rect, Sense, Ui, pos2};
 
+pub use edges::GRIP;
 pub use focus::Focus;
 pub use scene::canvas_id;
 
@@ -21,6 +22,8 @@ use crate::paint;
 use crate::view::{DrawList, LayoutInput, Metrics, Options, Scroll, Size, layout};
 use scene::Scene;
 
+/// Space below the last lane, points.
+pub const BELOW_LANES: f32 = 8.0;
 /// How long an animated move takes, s.
 const MOVE_SECONDS: f64 = 0.15;
 
@@ -49,7 +52,7 @@ pub fn canvas_ui(ui: &mut Ui, state: &mut AppState, focus: &mut Focus, actions: 
     if let Some(doc) = &mut state.doc {
         doc.stats = list.stats;
         doc.lanes_height = list.areas.lanes.height();
-        let most = (doc.rows.height() - doc.lanes_height + 8.0).max(0.0);
+        let most = (doc.rows.height() - doc.lanes_height + BELOW_LANES).max(0.0);
         doc.scroll = doc.scroll.clamp(0.0, most);
     }
     let Some(doc) = &state.doc else {

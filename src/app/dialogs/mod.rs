@@ -11,13 +11,16 @@ mod help;
 mod lanes;
 mod notices;
 mod palette;
+mod path;
 mod runs;
 mod text;
 
 pub use error::ErrorDialog;
 pub use export::ExportDialog;
+pub use help::HelpDialog;
 pub use lanes::LanesDialog;
 pub use palette::PaletteDialog;
+pub use path::PathDialog;
 pub use runs::RunsDialog;
 pub use text::TextDialog;
 
@@ -25,12 +28,14 @@ pub use text::TextDialog;
 pub enum Dialog {
     /// A trace could not be opened.
     Error(Box<ErrorDialog>),
-    /// Keys and gestures.
-    Help,
+    /// Keys and gestures, and the guide.
+    Help(HelpDialog),
     /// What was read, repaired, skipped.
     Notices,
     /// Commands by name.
     Palette(PaletteDialog),
+    /// A path, typed.
+    Path(Box<PathDialog>),
     /// Which of several runs to look at.
     Runs(RunsDialog),
     /// The timeline as picture.
@@ -48,9 +53,10 @@ pub fn dialog_ui(ui: &mut Ui, open: &mut Option<Dialog>, state: &AppState, actio
     };
     let title = match &dialog {
         Dialog::Error(e) => e.title(),
-        Dialog::Help => "Keys and mouse",
+        Dialog::Help(h) => h.title(),
         Dialog::Notices => "Notices",
         Dialog::Palette(_) => "Commands",
+        Dialog::Path(p) => p.ask.title(),
         Dialog::Runs(_) => "Several runs",
         Dialog::Export(_) => "Export PNG",
         Dialog::Text(t) => t.title(),
@@ -58,7 +64,12 @@ pub fn dialog_ui(ui: &mut Ui, open: &mut Option<Dialog>, state: &AppState, actio
     }
     .to_owned();
     let frame = egui::Frame::popup(ui.style()).inner_margin(14.0);
-    let modal = egui::Modal::new(Id::unique(("dialog", &title))).frame(frame);
+    // Pages of the help are one dialog.
+    let name = match &dialog {
+        Dialog::Help(_) => "help",
+        _ => &title,
+    };
+    let modal = egui::Modal::new(Id::unique(("dialog", name))).frame(frame);
     let screen = ui.ctx().content_rect().width();
     let modal = modal.show(ui.ctx(), |ui| {
         // Before anything is placed: an area remembers how wide it was before the window shrank.
@@ -67,9 +78,10 @@ pub fn dialog_ui(ui: &mut Ui, open: &mut Option<Dialog>, state: &AppState, actio
         let mut close = false;
         let mut stay = |ui: &mut Ui, dialog: &mut Dialog| match dialog {
             Dialog::Error(e) => error::error_ui(ui, e, actions),
-            Dialog::Help => help::help_ui(ui, state),
+            Dialog::Help(h) => help::help_ui(ui, h, state),
             Dialog::Notices => notices::notices_ui(ui, state, actions),
             Dialog::Palette(p) => palette::palette_ui(ui, p, state, actions),
+            Dialog::Path(p) => path::path_ui(ui, p, actions),
             Dialog::Runs(r) => runs::runs_ui(ui, r, actions),
             Dialog::Export(e) => export::export_ui(ui, e, state, actions),
             Dialog::Text(t) => text::text_ui(ui, t, actions),
@@ -93,8 +105,8 @@ pub fn dialog_ui(ui: &mut Ui, open: &mut Option<Dialog>, state: &AppState, actio
 /// Width of a dialog where the window has room for it, points.
 fn width(dialog: &Dialog) -> f32 {
     match dialog {
-        Dialog::Error(_) | Dialog::Runs(_) => 520.0,
-        Dialog::Help => 940.0,
+        Dialog::Error(_) | Dialog::Path(_) | Dialog::Runs(_) => 520.0,
+        Dialog::Help(_) => 1_100.0,
         Dialog::Notices => 720.0,
         Dialog::Palette(_) | Dialog::Text(_) | Dialog::Lanes(_) => 460.0,
         Dialog::Export(_) => 1_080.0,

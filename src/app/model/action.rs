@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::analysis::LayerId;
 use crate::app::model::command::Command;
 use crate::app::model::document::{Gesture, Menu};
+use crate::app::model::guide::HelpPage;
 use crate::app::model::load::Request;
 use crate::app::model::settings::{ExportChoice, LanePreset};
 use crate::app::model::tab::Tab;
@@ -113,6 +114,12 @@ pub enum Action {
     SawHint(&'static str),
     /// Width of the lane tree, points.
     TreeWidth(f32),
+    /// Height of the details panel, points.
+    DetailsHeight(f32),
+    /// Show a page of the help.
+    ShowHelp(HelpPage),
+    /// Do with a typed path what the open dialog asked for it; whether a file that is there is replaced.
+    UsePath(PathBuf, bool),
     /// Close the open dialog.
     CloseDialog,
     /// Open a tab of the details panel.

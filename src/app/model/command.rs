@@ -178,7 +178,8 @@ commands! {
     ReduceMotion Window "Reduce motion" "Turns animated moves on or off." [];
     ColourByName Window "Colour by name" "Shades spans of one layer by their name." [];
     Palette Window "Command palette" "Finds a command by name." [Shortcut::ctrl_shift(Key::P)];
-    Help Window "Help" "Lists all keys and mouse gestures." [Shortcut::typed(Key::Questionmark), Shortcut::typed(Key::F1)];
+    Guide Window "Guide" "Explains what is on the screen, page by page; needs no network." [Shortcut::typed(Key::Questionmark)];
+    Help Window "Keys and mouse" "Lists all keys and mouse gestures." [Shortcut::typed(Key::F1)];
 }
 
 impl Command {

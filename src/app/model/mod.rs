@@ -9,6 +9,7 @@ pub mod compared;
 pub mod document;
 pub mod edits;
 pub mod facts;
+pub mod guide;
 pub mod keys;
 pub mod latest;
 pub mod load;

@@ -31,8 +31,8 @@ pub enum Picked {
     Failed(String, String),
     /// The user closed the dialog.
     Nothing,
-    /// This system has no file dialog.
-    NoDialog,
+    /// This system has no file dialog: what was asked for.
+    NoDialog(Ask),
 }
 
 /// What a dialog is for.
@@ -105,28 +105,28 @@ impl Picker {
 impl Ask {
     fn run(self) -> Picked {
         let asked = Instant::now();
-        let nothing = || {
+        let nothing = |ask: Self| {
             if asked.elapsed() < TOO_FAST {
-                Picked::NoDialog
+                Picked::NoDialog(ask)
             } else {
                 Picked::Nothing
             }
         };
         let path = |h: FileHandle| h.path().to_owned();
         match self {
-            Self::Files => match files("Open trace") {
+            Self::Files => match files(self.title()) {
                 Some(files) => Picked::Open(files),
-                None => nothing(),
+                None => nothing(self),
             },
-            Self::Before => match files("Compare with the trace before") {
+            Self::Before => match files(self.title()) {
                 Some(files) => Picked::Before(files),
-                None => nothing(),
+                None => nothing(self),
             },
             Self::Folder => {
-                let dialog = AsyncFileDialog::new().set_title("Open folder as one trace");
+                let dialog = AsyncFileDialog::new().set_title(self.title());
                 match wait_for(dialog.pick_folder()) {
                     Some(folder) => Picked::Open(vec![path(folder)]),
-                    None => nothing(),
+                    None => nothing(self),
                 }
             }
             Self::Save(name, make) => {
@@ -134,12 +134,29 @@ impl Ask {
                 match wait_for(dialog) {
                     // The dialog has asked about a file of that name.
                     Some(file) => write(&path(file), true, make),
-                    None => nothing(),
+                    None => nothing(Self::Save(name, make)),
                 }
             }
             Self::Write(file, replace, _) if !replace && file.exists() => Picked::Exists(file),
             Self::Write(file, replace, make) => write(&file, replace, make),
         }
+    }
+
+    /// What the dialog is called.
+    #[must_use]
+    pub fn title(&self) -> &'static str {
+        match self {
+            Self::Files => "Open trace",
+            Self::Folder => "Open folder as one trace",
+            Self::Before => "Compare with the trace before",
+            Self::Save(..) | Self::Write(..) => "Save as",
+        }
+    }
+
+    /// Whether something is written.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        matches!(self, Self::Save(..) | Self::Write(..))
     }
 }
 

@@ -19,6 +19,8 @@ use crate::view::{RowState, RowTree, Theme};
 
 /// Version of the file.
 const VERSION: u32 = 1;
+/// Height of the details panel until somebody changes it, points.
+pub const DETAILS_HEIGHT: f32 = 278.0;
 
 /// A theme, remembered by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -252,7 +254,7 @@ impl Default for Settings {
             ui_percent: 100,
             window: None,
             tree_width: 232.0,
-            details_height: 278.0,
+            details_height: DETAILS_HEIGHT,
             details_open: true,
             reduce_motion: false,
             colour_by_name: false,
@@ -321,7 +323,7 @@ impl Settings {
             (w.clamp(640.0, 16_000.0), h.clamp(420.0, 16_000.0))
         });
         self.tree_width = or(self.tree_width, 232.0).clamp(140.0, 420.0);
-        self.details_height = or(self.details_height, 278.0).clamp(80.0, 2_000.0);
+        self.details_height = or(self.details_height, DETAILS_HEIGHT).clamp(80.0, 2_000.0);
         self.export.width = self.export.width.clamp(640, 16_384);
         self.export.scale = self.export.scale.clamp(1, 3);
         self.recent.retain(|p| !p.is_empty());

@@ -8,10 +8,14 @@ use egui::{
 use super::panel::Panel;
 use crate::app::model::action::{Action, Actions};
 use crate::app::model::document::Document;
+use crate::app::model::guide::HelpPage;
 use crate::app::model::tab::Tab;
 use crate::app::widgets::look::Look;
 use crate::app::widgets::roving::Roving;
 use crate::app::widgets::table;
+
+/// Said of what a tab is about.
+const SCOPE: &str = "What the figures of this tab are about";
 
 /// What the bar shows.
 pub struct Bar<'a> {
@@ -58,15 +62,21 @@ impl Bar<'_> {
                     }
                 }
                 scope_ui(ui, doc, actions);
+                let tab = self.tabs[self.open];
+                let info = ui.small_button("ℹ").accessible_name("About this tab");
+                let tip = format!("{} Click: this tab in the guide.", tab.about);
+                if info.on_hover_text(tip).clicked() {
+                    actions.push(Action::ShowHelp(HelpPage::of_tab(tab.title)));
+                }
+                ui.add_space(4.0);
                 let note = if panel.job().is_busy() {
                     // What shows below is the answer to an older question.
                     "computing…"
-                } else if wide && doc.range.is_some() && panel.follows_range() {
-                    "of the selection"
                 } else {
-                    return;
+                    panel.scope(doc)
                 };
-                ui.label(RichText::new(note).small().color(look.weak));
+                let label = egui::Label::new(RichText::new(note).small().color(look.weak));
+                ui.add(label.truncate()).on_hover_text(SCOPE);
             });
         });
         ui.add_space(4.0);

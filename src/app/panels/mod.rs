@@ -260,3 +260,22 @@ impl Panels {
         ui.advance_cursor_after_rect(rect);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::model::guide::{GUIDE, HelpPage};
+    use crate::app::widgets::markdown::{blocks, is_section};
+
+    #[test]
+    fn every_tab_is_in_the_guide() {
+        for tab in tabs() {
+            let HelpPage::Guide(place, Some(section)) = HelpPage::of_tab(tab.title) else {
+                panic!("no page about tabs");
+            };
+            let page = blocks(GUIDE[place].text);
+            let row = page.iter().any(|b| is_section(b, &section));
+            assert!(row, "{} is not in the guide", tab.title);
+        }
+    }
+}

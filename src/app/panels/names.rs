@@ -2,7 +2,7 @@
 
 use egui::Ui;
 
-use super::panel::{Panel, Scope, UseTable, busy_ui, caption_ui, empty_ui, waker};
+use super::panel::{Panel, Scope, UseTable, busy_ui, caption_ui, empty_ui, of_range, waker};
 use super::rows;
 use crate::analysis::{self, LayerId, NameTime, counted, without_call};
 use crate::app::model::action::{Action, Actions};
@@ -182,8 +182,8 @@ impl Panel for NamesPanel {
         actions.extend(row.map(|&row| Action::RevealSpan(all[row as usize].longest)));
     }
 
-    fn follows_range(&self) -> bool {
-        true
+    fn scope(&self, doc: &Document) -> &'static str {
+        of_range(doc)
     }
 
     fn show_layer(&mut self, layer: LayerId) -> bool {

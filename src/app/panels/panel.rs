@@ -23,6 +23,17 @@ pub fn by_torch(doc: &Document) -> bool {
     torch.any(|s| s.producer.contains("torch"))
 }
 
+/// Figures are about the whole trace, whatever is selected.
+pub const WHOLE: &str = "whole trace";
+/// Figures are about the selected range.
+pub const RANGE: &str = "selected range";
+
+/// What figures are about that follow the selected range.
+#[must_use]
+pub fn of_range(doc: &Document) -> &'static str {
+    if doc.range.is_some() { RANGE } else { WHOLE }
+}
+
 /// A tab of the details panel. It owns what it is asked, its figures and the order of its table, all of one open trace.
 pub trait Panel: Send {
     /// Its title, and a line that explains it.
@@ -36,9 +47,9 @@ pub trait Panel: Send {
     /// Draws it.
     fn ui(&mut self, ui: &mut Ui, doc: &Document, look: &Look, actions: &mut Actions);
 
-    /// Whether its figures are about the selected range, without saying so in its headline.
-    fn follows_range(&self) -> bool {
-        false
+    /// What its figures are about, in words: see the constants below.
+    fn scope(&self, _doc: &Document) -> &'static str {
+        WHOLE
     }
 
     /// Shows one layer alone from now on; false where it has no such way.
@@ -167,8 +178,12 @@ impl<P: TablePanel> Panel for Tabular<P> {
         });
     }
 
-    fn follows_range(&self) -> bool {
-        P::FOLLOWS_RANGE
+    fn scope(&self, doc: &Document) -> &'static str {
+        if P::FOLLOWS_RANGE {
+            of_range(doc)
+        } else {
+            WHOLE
+        }
     }
 
     fn has_table(&self) -> bool {

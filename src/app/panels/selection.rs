@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use egui::{RichText, Ui};
 use serde_json::{Value, json};
 
-use super::panel::{Panel, UseTable, waker};
+use super::panel::{Panel, RANGE, UseTable, waker};
 use super::rows;
 use crate::analysis::{
     Analysis, GpuHeadline, LayerClass, LayerId, LayerRow, Percentiles, Scope, Selection,
@@ -97,6 +97,14 @@ impl Panel for SelectionPanel {
                 actions.push(Action::NamesOf(layer));
             }
         });
+    }
+
+    fn scope(&self, doc: &Document) -> &'static str {
+        match doc.focus_range().1 {
+            Focused::Range => RANGE,
+            Focused::Span => "selected span",
+            Focused::View => "visible window",
+        }
     }
 
     fn has_table(&self) -> bool {

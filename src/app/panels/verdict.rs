@@ -2,7 +2,7 @@
 
 use egui::{RichText, Ui};
 
-use super::panel::{Panel, busy_ui, waits_for_causes, waker};
+use super::panel::{Panel, RANGE, WHOLE, busy_ui, waits_for_causes, waker};
 use crate::analysis::{
     Analysis, Evidence, Issue, JobVerdict, Missing, Severity, Verdict, short_name,
 };
@@ -71,6 +71,13 @@ impl Panel for VerdictPanel {
                     }
                 }
             });
+    }
+
+    fn scope(&self, doc: &Document) -> &'static str {
+        match (self.of_selection, doc.range) {
+            (true, Some(_)) => RANGE,
+            _ => WHOLE,
+        }
     }
 
     fn text(&self, doc: &Document) -> Option<(String, &'static str)> {

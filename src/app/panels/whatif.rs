@@ -3,14 +3,14 @@
 use egui::{Grid, RichText, Slider, Ui, vec2};
 use egui_plot::{AxisHints, Bar, BarChart, Plot, PlotPoint, Text};
 
-use super::panel::{Panel, Scope, busy_ui, empty_ui, waits_for_causes, waker};
+use super::panel::{Panel, Scope, busy_ui, empty_ui, of_range, waits_for_causes, waker};
 use crate::analysis::{Analysis, AsIf, Basis, Rates, WhatIf, counted};
 use crate::app::model::action::Actions;
 use crate::app::model::document::Document;
 use crate::app::model::latest::{Job, Latest};
 use crate::app::widgets::look::{Look, color, mix};
 use crate::columns::{Output, Unit, Value, WHAT_IF, shown};
-use crate::time::{about_ns, format_ns};
+use crate::time::about_ns;
 use crate::view::Swatch;
 
 const TITLE: &str = "What-if";
@@ -35,12 +35,19 @@ const LIMITS: &str = "Limits of the model: loading grows with the number of work
 /// What is asked.
 #[derive(Clone, Copy, Default, PartialEq)]
 struct Question {
-    /// Workers; `None` until the user moved the slider.
+    /// Workers; `None` until the user moved the slider: what is recommended, else what was recorded.
     workers: Option<u32>,
     /// CPU cores for them; `None` = enough.
     cores: Option<u32>,
     /// Share of the data in memory.
     cached: f64,
+}
+
+impl Question {
+    fn workers(self, rates: &Rates) -> u32 {
+        let first = rates.recommended_workers.unwrap_or(rates.workers);
+        self.workers.unwrap_or(first.min(MAX_WORKERS))
+    }
 }
 
 /// The tab.
@@ -104,15 +111,15 @@ impl Panel for WhatIfPanel {
         }
     }
 
-    fn follows_range(&self) -> bool {
-        true
+    fn scope(&self, doc: &Document) -> &'static str {
+        of_range(doc)
     }
 }
 
 /// Lets the user change the question.
 fn question_ui(ui: &mut Ui, rates: &Rates, question: Question) -> Question {
     let mut asked = question;
-    let mut workers = question.workers.unwrap_or(rates.workers);
+    let mut workers = question.workers(rates);
     let mut cores = question.cores.unwrap_or(MAX_CORES);
     let mut cached = question.cached * 100.0;
     Grid::new("what-if question")
@@ -165,14 +172,14 @@ fn slider_ui(ui: &mut Ui, slider: Slider<'_>, label: egui::Id) -> egui::Response
 /// A length that the model gives, ns.
 fn ns(value: f64) -> String {
     if value.is_finite() {
-        format_ns(value.round() as i64)
+        about_ns(value.round() as i64)
     } else {
         "–".to_owned()
     }
 }
 
 fn answer_ui(ui: &mut Ui, analysis: &Analysis, rates: &Rates, question: Question, look: &Look) {
-    let asked = question.workers.unwrap_or(rates.workers);
+    let asked = question.workers(rates);
     let now = rates.what_if(rates.workers, None, 0.0);
     let then = rates.what_if(asked, question.cores, question.cached);
     let unit = if rates.samples_known {
@@ -180,6 +187,7 @@ fn answer_ui(ui: &mut Ui, analysis: &Analysis, rates: &Rates, question: Question
     } else {
         "batches/s"
     };
+    let mut same = 0;
     Grid::new("what-if answer")
         .num_columns(5)
         .spacing([16.0, 4.0])
@@ -197,13 +205,20 @@ fn answer_ui(ui: &mut Ui, analysis: &Analysis, rates: &Rates, question: Question
             ui.end_row();
             let measured = rates.measured();
             for column in shown(WHAT_IF, Output::Panel, "") {
-                ui.label(column.title);
-                for answer in [&measured, &now, &then] {
-                    ui.label(match column.value(analysis, answer) {
-                        Value::Time(Some(ns)) => format_ns(ns),
+                let cells =
+                    [&measured, &now, &then].map(|answer| match column.value(analysis, answer) {
+                        Value::Time(Some(ns)) => about_ns(ns),
                         Value::Rate(Some(rate)) => format!("{rate:.1} {unit}"),
                         _ => "–".to_owned(),
                     });
+                // What is the same whatever is asked answers nothing.
+                if cells.iter().all(|c| *c == cells[0]) {
+                    same += 1;
+                    continue;
+                }
+                ui.label(column.title);
+                for cell in cells {
+                    ui.label(cell);
                 }
                 if column.unit() == Unit::Ns {
                     let times = [&now, &then].map(|answer| column.time(analysis, answer));
@@ -212,6 +227,13 @@ fn answer_ui(ui: &mut Ui, analysis: &Analysis, rates: &Rates, question: Question
                 ui.end_row();
             }
         });
+    if same > 0 {
+        let text = match same {
+            1 => "One figure is the same in all and left out.".to_owned(),
+            n => format!("{n} figures are the same in all and left out."),
+        };
+        ui.label(RichText::new(text).small().color(look.weak));
+    }
 }
 
 fn change([a, b]: [Option<i64>; 2]) -> String {
@@ -223,7 +245,7 @@ fn change([a, b]: [Option<i64>; 2]) -> String {
 
 /// Step time by number of workers.
 fn chart_ui(ui: &mut Ui, rates: &Rates, question: Question, known: bool, look: &Look) {
-    let asked = question.workers.unwrap_or(rates.workers);
+    let asked = question.workers(rates);
     let most = (asked.max(rates.workers) * 2).clamp(8, MAX_WORKERS);
     let compute = color(look.theme.swatch(Swatch::GpuCompute));
     // Orange is for waits of which it is known that they are exposed.

@@ -48,9 +48,10 @@ fn value(state: &AppState, panels: &mut Panels, dialog: Option<&Dialog>) -> Valu
     let dialog = match dialog {
         None => Value::Null,
         Some(Dialog::Error(e)) => json!({ "error": e.cause() }),
-        Some(Dialog::Help) => json!("help"),
+        Some(Dialog::Help(_)) => json!("help"),
         Some(Dialog::Notices) => json!("notices"),
         Some(Dialog::Palette(_)) => json!("palette"),
+        Some(Dialog::Path(_)) => json!("path"),
         Some(Dialog::Runs(d)) => {
             json!({ "runs": d.runs.iter().map(|r| r.title.as_str()).collect::<Vec<_>>() })
         }

@@ -78,7 +78,7 @@ fn leave_text(ctx: &Context, clear: bool, actions: &mut Actions) {
 fn allowed(dialog: Option<&Dialog>, command: Command) -> bool {
     match dialog {
         None => true,
-        Some(Dialog::Help) if command == Command::Help => true,
+        Some(Dialog::Help(_)) if matches!(command, Command::Help | Command::Guide) => true,
         Some(_) => matches!(
             command,
             Command::Clear

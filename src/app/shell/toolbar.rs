@@ -253,7 +253,7 @@ fn right_ui(ui: &mut Ui, state: &AppState, actions: &mut Actions, wide: bool) {
         command_button(ui, state, actions, Command::ExportPng, "Export PNG…");
     }
     command_button(ui, state, actions, Command::ToggleTheme, "◐");
-    command_button(ui, state, actions, Command::Help, "?");
+    command_button(ui, state, actions, Command::Guide, "?");
     let now = ui.next_widget_position().x - begin;
     if (now - buttons).abs() > 0.5 {
         ui.data_mut(|d| d.insert_temp(id, now));

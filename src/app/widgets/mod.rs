@@ -3,6 +3,7 @@
 pub mod branch;
 pub mod fn_table;
 pub mod look;
+pub mod markdown;
 pub mod natural;
 pub mod roving;
 pub mod table;

@@ -177,6 +177,12 @@ pub fn band_content_height(analysis: &Analysis) -> f32 {
     n as f32 * height
 }
 
+/// Height that the timeline needs to show all rows without scrolling, points.
+#[must_use]
+pub fn content_height(analysis: &Analysis, rows: &Rows) -> f32 {
+    RULER + STEPS + TOP + band_content_height(analysis) + rows.pinned_height() + rows.height()
+}
+
 /// Bands that lie within a height (points) as a whole, and all there are.
 #[must_use]
 pub fn bands_within(analysis: &Analysis, height: f32) -> (usize, usize) {
