@@ -67,7 +67,7 @@ pub fn dialog_ui(ui: &mut Ui, open: &mut Option<Dialog>, state: &AppState, actio
     // Pages of the help are one dialog.
     let name = match &dialog {
         Dialog::Help(_) => "help",
-        _ => &title,
+        _ => title.as_str(),
     };
     let modal = egui::Modal::new(Id::unique(("dialog", name))).frame(frame);
     let screen = ui.ctx().content_rect().width();
