@@ -49,6 +49,7 @@ pub enum Block {
     Row(bool, Vec<Line>),
 }
 
+#[cfg(test)]
 impl Block {
     /// All pieces of its text.
     pub fn inlines(&self) -> impl Iterator<Item = &Inline> {
