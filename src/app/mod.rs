@@ -16,12 +16,13 @@ mod shell;
 mod widgets;
 
 pub use apply::App;
-pub use dialogs::{Dialog, ErrorDialog};
+pub use dialogs::{Dialog, ErrorDialog, PathDialog};
 pub use model::action::Action;
 pub use model::command::{Command, GESTURES, Group};
 pub use model::document::Document;
 pub use model::keys::{KeyAt, Shortcut};
 pub use model::load::Request;
+pub use model::picker::Ask;
 pub use model::settings::{LanePreset, Settings, Store, ThemeChoice};
 pub use model::state::AppState;
 pub use model::tab::Tab;

@@ -8,6 +8,7 @@ mod callers;
 mod commands;
 mod compared;
 mod errors;
+mod guide;
 mod harness;
 mod looks;
 mod names;

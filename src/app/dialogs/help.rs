@@ -57,26 +57,10 @@ pub fn help_ui(ui: &mut Ui, help: &mut HelpDialog, state: &AppState) -> bool {
             next = pages_ui(ui, &help.page);
         });
         ui.add_space(6.0);
-        egui::ScrollArea::vertical()
-            // Each page begins at its top.
-            .id_salt(help.title())
-            .max_height(height)
-            .min_scrolled_height(height)
-            .auto_shrink([false, true])
-            .show(ui, |ui| {
-                scroll_by_keys(ui, height);
-                match &help.page {
-                    HelpPage::Keys => keys_ui(ui, state),
-                    HelpPage::Guide(_, section) => {
-                        ui.set_width((ui.available_width() - 16.0).max(160.0));
-                        ui.spacing_mut().item_spacing = vec2(8.0, 7.0);
-                        let leads = |target: &str| HelpPage::linked(target).is_some();
-                        let section = (section.as_deref(), help.fresh);
-                        let link = page_ui(ui, &help.blocks, section, &leads, &state.look);
-                        next = next.take().or(link.and_then(HelpPage::linked));
-                    }
-                }
-            });
+        ui.vertical(|ui| {
+            let link = page_of(ui, help, state, height);
+            next = next.take().or(link);
+        });
     });
     help.fresh = false;
     if let Some(page) = next {
@@ -84,6 +68,30 @@ pub fn help_ui(ui: &mut Ui, help: &mut HelpDialog, state: &AppState) -> bool {
         ui.ctx().request_repaint();
     }
     false
+}
+
+/// The open page, which scrolls; the page that a link in it leads to.
+fn page_of(ui: &mut Ui, help: &HelpDialog, state: &AppState, height: f32) -> Option<HelpPage> {
+    let area = egui::ScrollArea::vertical()
+        // Each page begins at its top.
+        .id_salt(help.title())
+        .max_height(height)
+        .min_scrolled_height(height)
+        .auto_shrink([false, true]);
+    let shown = area.show(ui, |ui| {
+        scroll_by_keys(ui, height);
+        let HelpPage::Guide(_, section) = &help.page else {
+            keys_ui(ui, state);
+            return None;
+        };
+        ui.set_width((ui.available_width() - 16.0).max(160.0));
+        ui.spacing_mut().item_spacing = vec2(8.0, 7.0);
+        let leads = |target: &str| HelpPage::linked(target).is_some();
+        let section = (section.as_deref(), help.fresh);
+        let link = page_ui(ui, &help.blocks, section, &leads, &state.look);
+        link.and_then(HelpPage::linked)
+    });
+    shown.inner
 }
 
 /// All pages; the one that was clicked.

@@ -63,7 +63,7 @@ impl Bar<'_> {
                 }
                 scope_ui(ui, doc, actions);
                 let tab = self.tabs[self.open];
-                let info = ui.small_button("ℹ").accessible_name("About this tab");
+                let info = ui.small_button("i").accessible_name("About this tab");
                 let tip = format!("{} Click: this tab in the guide.", tab.about);
                 if info.on_hover_text(tip).clicked() {
                     actions.push(Action::ShowHelp(HelpPage::of_tab(tab.title)));

@@ -47,7 +47,7 @@ pub trait Panel: Send {
     /// Draws it.
     fn ui(&mut self, ui: &mut Ui, doc: &Document, look: &Look, actions: &mut Actions);
 
-    /// What its figures are about, in words: see the constants below.
+    /// What its figures are about, in words such as [`WHOLE`] and [`RANGE`].
     fn scope(&self, _doc: &Document) -> &'static str {
         WHOLE
     }

@@ -1,8 +1,9 @@
 //! Markdown as the documentation uses it: headings, paragraphs, lists, quotes, code, tables, links. Pictures are left out.
 
-use egui::{Align, Frame, Layout, RichText, Ui, vec2};
+use egui::{Align, Frame, Layout, RichText, TextStyle, Ui, vec2};
 
 use super::look::Look;
+use crate::paint::readable;
 
 /// How a piece of a line looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -283,7 +284,8 @@ pub fn page_ui<'a>(
                     2 => 16.0,
                     _ => 13.5,
                 };
-                ui.label(RichText::new(plain(line)).size(size).strong());
+                let text = drawn(ui, &plain(line), TextStyle::Body);
+                ui.label(text.size(size).strong());
                 None
             }
             Block::Paragraph(line) => line_ui(ui, line, leads, look),
@@ -313,7 +315,8 @@ pub fn page_ui<'a>(
                     .inner_margin(8.0)
                     .show(ui, |ui| {
                         ui.set_width(ui.available_width());
-                        ui.add(egui::Label::new(RichText::new(code).monospace()).selectable(true));
+                        let text = drawn(ui, code, TextStyle::Monospace).monospace();
+                        ui.add(egui::Label::new(text).selectable(true));
                     });
                 None
             }
@@ -340,6 +343,11 @@ pub fn page_ui<'a>(
         }
     }
     clicked
+}
+
+/// `text` as the fonts can show it.
+fn drawn(ui: &Ui, text: &str, style: TextStyle) -> RichText {
+    RichText::new(readable(text, ui.ctx(), &style.resolve(ui.style())))
 }
 
 /// Shares of the width that the columns of a table get, by their longest texts.
@@ -401,7 +409,11 @@ fn line_ui<'a>(
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing = vec2(0.0, 2.0);
         for piece in line {
-            let text = RichText::new(&piece.text);
+            let style = match piece.voice {
+                Voice::Code => TextStyle::Monospace,
+                Voice::Plain | Voice::Strong | Voice::Stressed => TextStyle::Body,
+            };
+            let text = drawn(ui, &piece.text, style);
             let text = match piece.voice {
                 Voice::Plain => text,
                 Voice::Strong => text.strong(),

@@ -69,7 +69,7 @@ fn everything_is_reachable_in_a_small_window() {
             "{tab:?} at {rect}"
         );
     }
-    for button in ["Export PNG…", "Help", "Light or dark", "Open trace…"] {
+    for button in ["Export PNG…", "Guide", "Light or dark", "Open trace…"] {
         let rect = w.get_by_label(button).rect();
         assert!(
             rect.left() >= 0.0 && rect.right() <= 1_000.0,
