@@ -22,7 +22,7 @@ pub use model::command::{Command, GESTURES, Group};
 pub use model::document::Document;
 pub use model::keys::{KeyAt, Shortcut};
 pub use model::load::Request;
-pub use model::picker::Ask;
+pub use model::picker::{Ask, Made};
 pub use model::settings::{LanePreset, Settings, Store, ThemeChoice};
 pub use model::state::AppState;
 pub use model::tab::Tab;
@@ -191,7 +191,7 @@ fn details_ui(
     };
     let needed = match state.compared {
         Some(_) => room,
-        None => content_height(&doc.analysis, &doc.rows) + BELOW_LANES,
+        None => content_height(&doc.analysis, &doc.rows, &doc.notes) + BELOW_LANES,
     };
     let height = wanted.max(room - needed).clamp(LEAST, most).round();
     let panel = Panel::bottom("details")

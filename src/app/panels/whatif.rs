@@ -3,7 +3,7 @@
 use egui::{Grid, RichText, Slider, Ui, vec2};
 use egui_plot::{AxisHints, Bar, BarChart, Plot, PlotPoint, Text};
 
-use super::panel::{Panel, Scope, busy_ui, empty_ui, of_range, waits_for_causes, waker};
+use super::panel::{Panel, Scope, busy_ui, by_torch, empty_ui, of_range, waits_for_causes, waker};
 use crate::analysis::{Analysis, AsIf, Basis, Rates, WhatIf, counted};
 use crate::app::model::action::Actions;
 use crate::app::model::document::Document;
@@ -25,7 +25,9 @@ const ROUGH: f64 = 0.1;
 const MAX_CORES: u32 = 128;
 
 const NONE: &str = "Nothing to compute with: this needs steps and loading spans (with 0 workers \
-    the loop's waits are enough). torch.profiler records only the main process: open the DFTracer files of the same run beside it, or use nsys.";
+    the loop's waits are enough).";
+const NONE_OF_TORCH: &str = "Nothing to compute with: this needs steps and loading spans (with 0 workers the loop's waits are \
+    enough). torch.profiler records only the main process: open the DFTracer files of the same run beside it, or use nsys.";
 const NONE_HERE: &str = "Nothing to compute with in the selected range: no whole step with loading lies in it. Press Esc to \
     ask about the whole trace.";
 const LIMITS: &str = "Limits of the model: loading grows with the number of workers (CPU contention); near the point where \
@@ -83,7 +85,11 @@ impl Panel for WhatIfPanel {
             return;
         };
         let Some((rates, as_if)) = &*rates else {
-            let why = if scope.selected { NONE_HERE } else { NONE };
+            let why = match (scope.selected, by_torch(doc)) {
+                (true, _) => NONE_HERE,
+                (false, true) => NONE_OF_TORCH,
+                (false, false) => NONE,
+            };
             empty_ui(ui, look, why);
             return;
         };

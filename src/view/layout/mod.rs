@@ -179,8 +179,10 @@ pub fn band_content_height(analysis: &Analysis) -> f32 {
 
 /// Height that the timeline needs to show all rows without scrolling, points.
 #[must_use]
-pub fn content_height(analysis: &Analysis, rows: &Rows) -> f32 {
-    RULER + STEPS + TOP + band_content_height(analysis) + rows.pinned_height() + rows.height()
+pub fn content_height(analysis: &Analysis, rows: &Rows, notes: &[Note]) -> f32 {
+    let marks = if notes.is_empty() { 0.0 } else { notes::NOTES };
+    let above = RULER + marks + STEPS + TOP + band_content_height(analysis);
+    above + rows.pinned_height() + rows.height()
 }
 
 /// Bands that lie within a height (points) as a whole, and all there are.

@@ -224,5 +224,6 @@ fn what_if_answers_for_a_recorded_loader() {
     w.run_steps(2);
     w.key_press(Key::ArrowRight);
     settle(&mut w);
-    w.get_by_label("3 workers");
+    // From the five that are recommended.
+    w.get_by_label("6 workers");
 }
