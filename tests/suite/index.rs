@@ -33,6 +33,7 @@ const WARNINGS: &[(&str, &[&str])] = &[
     ("are no numbers: both", &["bad_ts", "bad_dur"]),
     ("counter values", &["bad_counter_value"]),
     ("nothing to draw", &["no_spans"]),
+    ("async events without id", &["async_without_id"]),
     ("comma before ] ", &["extra_comma"]),
     (
         "comma before } repaired",
@@ -75,11 +76,22 @@ const REFUSALS: &[(&str, &str)] = &[
 ];
 
 /// Lines of the index that their files do not bear out.
-const CORRECTED: &[(&str, &str)] = &[(
-    // Its X event has "dur": 0; only ts is text, which is a number all the same.
-    "chrome/jlfwong-speedscope__trace-event_simple-with-samples~2.json",
-    "opens cleanly",
-)];
+const CORRECTED: &[(&str, &str)] = &[
+    (
+        // Its X event has "dur": 0; only ts is text, which is a number all the same.
+        "chrome/jlfwong-speedscope__trace-event_simple-with-samples~2.json",
+        "opens cleanly",
+    ),
+    // Async events that nothing tells apart cannot be shown: they are skipped, and that is said.
+    (
+        "chrome/google-perfetto__inline_test_json_thread_state.json",
+        "opens with warning: async events without id",
+    ),
+    (
+        "chrome/google-perfetto__inline_test_json_thread_state_sched.json",
+        "opens with warning: async events without id",
+    ),
+];
 
 struct Check<'a> {
     table: &'a mut Differences,
