@@ -285,7 +285,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.finish()
 }
 
-/// As [`write`], for a file that must not be there yet.
+/// As [`write()`], for a file that must not be there yet.
 ///
 /// # Errors
 /// What the system says; `AlreadyExists` where there is something of that name, also where it came in the meantime.

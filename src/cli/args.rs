@@ -20,7 +20,9 @@ mod report;
 mod why;
 
 pub use export::Export;
-pub use picture::{DPI, Lanes, Legend, Picture, Png, Width};
+#[cfg(feature = "png")]
+pub use picture::{DPI, Lanes, Legend, Width};
+pub use picture::{Picture, Png};
 pub use ranks::Ranks;
 #[cfg(feature = "png")]
 pub use ranks::Sort;
