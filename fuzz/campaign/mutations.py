@@ -121,13 +121,19 @@ def spoil(random, event):
         event[key] = odd(random)
 
 
-def fields(random, data, _pool):
+def read(data):
+    """A trace as JSON and its list of events; no list where there is none."""
     try:
         whole = json.loads(data)
     except ValueError:
-        return data
-    events = whole.get("traceEvents") if isinstance(whole, dict) else whole
-    if not isinstance(events, list) or not events:
+        return None, None
+    found = whole.get("traceEvents") if isinstance(whole, dict) else whole
+    return whole, found if isinstance(found, list) else None
+
+
+def fields(random, data, _pool):
+    whole, events = read(data)
+    if not events:
         return data
     if isinstance(whole, dict) and random.random() < 0.15:
         whole[random.choice([*whole, "traceEvents", "displayTimeUnit", "baseTimeNanoseconds", "distributedInfo"])] = odd(random)
@@ -141,12 +147,8 @@ def fields(random, data, _pool):
 
 def events(random, data, _pool):
     """Events in another order, twice, or in other processes; all at one time, or far apart."""
-    try:
-        whole = json.loads(data)
-    except ValueError:
-        return data
-    found = whole.get("traceEvents") if isinstance(whole, dict) else whole
-    if not isinstance(found, list) or not found:
+    whole, found = read(data)
+    if not found:
         return data
     way = random.randrange(5)
     if way == 0:

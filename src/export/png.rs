@@ -186,6 +186,19 @@ pub struct PictureSize {
 }
 
 impl PictureSize {
+    /// Of a picture that leaves no lane out.
+    #[must_use]
+    pub(super) fn whole(width: u32, height: u32) -> Self {
+        Self {
+            width,
+            height,
+            lanes_shown: 0,
+            lanes_total: 0,
+            bands_shown: 0,
+            bands_total: 0,
+        }
+    }
+
     /// "41 of 96 lanes fit" where not all do.
     #[must_use]
     pub fn notice(&self) -> Option<String> {

@@ -76,14 +76,7 @@ pub fn render_comparison_svg(
     let svg = Svg::drawn(&[(sheet.origin(), list)], size, None, PLAIN);
     Ok(Drawing {
         svg: svg.document(about, (size, sheet), input.theme.panel),
-        layout: PictureSize {
-            width,
-            height,
-            lanes_shown: 0,
-            lanes_total: 0,
-            bands_shown: 0,
-            bands_total: 0,
-        },
+        layout: PictureSize::whole(width, height),
     })
 }
 

@@ -127,6 +127,16 @@ impl Group {
         }
     }
 
+    /// The same of a loop that loads by itself: nothing is handed over there, so that the rest of the loader's time is its
+    /// own code, which nothing in the record names.
+    #[must_use]
+    pub fn word_in_loop(self) -> &'static str {
+        match self {
+            Self::HandOver => "code of the loader that has no name in the record",
+            named => named.word(),
+        }
+    }
+
     /// Whether nobody can say what the time was spent on.
     #[must_use]
     pub fn is_untold(self) -> bool {

@@ -152,7 +152,7 @@ impl Writer<'_> {
         let group = self.waiting.group.unwrap_or(Group::Other);
         let mut out = format!(
             "The loop loads its batches itself: {} takes {} of {} a batch.",
-            group.word(),
+            group.word_in_loop(),
             about_ns(self.totals.judged_in(group) / self.n()),
             about_ns(self.totals.judged / self.n()),
         );

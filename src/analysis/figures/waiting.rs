@@ -77,6 +77,7 @@ impl Analysis {
         let t = &waiting.totals;
         let group = match (waiting.cause, waiting.group) {
             (LoopCause::Of(_) | LoopCause::Unknown, _) | (_, None) => String::new(),
+            (LoopCause::InLoop, Some(group)) => format!(", mostly {}", group.word_in_loop()),
             (_, Some(group)) => format!(", mostly {}", group.word()),
         };
         // What the GPU worked through is left out, as far as its work is known.

@@ -46,13 +46,6 @@ fn render(list: DrawList, sheet: &Sheet, theme: &Theme) -> Result<Picture, PngEr
     let png = encode(&[(sheet.origin(), list)], [width, height], sheet, theme)?;
     Ok(Picture {
         png,
-        layout: PictureSize {
-            width,
-            height,
-            lanes_shown: 0,
-            lanes_total: 0,
-            bands_shown: 0,
-            bands_total: 0,
-        },
+        layout: PictureSize::whole(width, height),
     })
 }

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::made::{self, Run};
 use crate::common::program::run;
+use crate::common::shared;
 
 /// Exit code, stdout, stderr.
 fn why(args: &[&str]) -> (i32, String, String) {
@@ -37,6 +38,25 @@ fn the_text_says_what_each_share_is_of() {
         "more waits were shorter: --top N shows them.",
     ] {
         assert!(out.contains(part), "`{part}` is missing in:\n{out}");
+    }
+}
+
+#[test]
+fn nothing_is_handed_over_in_a_loop_that_loads_by_itself() {
+    let name =
+        "traces/torch/AMD-AGI-TraceLens__h100_google_owlv2-large-patch14-ensemble__1016001.json.gz";
+    let Some(path) = shared(name) else {
+        return;
+    };
+    let (code, out, err) = why(&[path.to_str().expect("UTF-8")]);
+    assert_eq!(code, 0, "{err}");
+    // Lines are broken where the terminal ends.
+    let text = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "loading in the loop, mostly code of the loader that has no name in the record.",
+        "itself: code of the loader that has no name in the record takes 123 ms of 123 ms a batch.",
+    ] {
+        assert!(text.contains(part), "`{part}` is missing in:\n{out}");
     }
 }
 
